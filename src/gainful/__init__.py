@@ -1,0 +1,74 @@
+"""gainful decides what to measure next: where, with which instrument, and when to stop."""
+
+from gainful.data import Data
+from gainful.errors import (
+    ConvergenceWarning,
+    GainfulError,
+    GainfulWarning,
+    InvalidInput,
+    JitterWarning,
+    MissingExtra,
+    NotConverged,
+    NumericalError,
+)
+from gainful.gp import GP
+from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
+from gainful.inference import EP, Belief, Exact, Laplace, Posterior
+from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, Preference
+from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
+from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
+from gainful.priors import Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
+from gainful.space import Real, Space
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EP",
+    "GP",
+    "SE",
+    "Belief",
+    "Binary",
+    "Constant",
+    "ConstantMean",
+    "ConvergenceWarning",
+    "Data",
+    "Detection",
+    "Exact",
+    "Fitted",
+    "Fixed",
+    "Flat",
+    "GainfulError",
+    "GainfulWarning",
+    "Gamma",
+    "HyperPosterior",
+    "Instrument",
+    "Interval",
+    "InvalidInput",
+    "JitterWarning",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "LinearMean",
+    "LogNormal",
+    "Matern",
+    "Mean",
+    "MissingExtra",
+    "Normal",
+    "NotConverged",
+    "NotchMean",
+    "NumericalError",
+    "Ordinal",
+    "Periodic",
+    "Point",
+    "Posterior",
+    "Preference",
+    "Prior",
+    "RationalQuadratic",
+    "Real",
+    "Space",
+    "Uniform",
+    "Zero",
+    "fit",
+    "hyperposterior",
+    "nuts",
+]

@@ -1,0 +1,226 @@
+"""What was asked and answered: an immutable value, and the layout in which inference reads it.
+
+    data = Data().add(lab, X, y).add(look, X2, ranks)
+
+Observations keep the order in which they were added. Every observation sees the function through rows of g = A f(places), where
+a row of A picks one place, or the difference of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.instruments.base import Instrument, Rows, Term
+from gainful.kernels.base import as_places
+
+__all__ = ["Batch", "Data", "Layout", "as_queries"]
+
+Array = NDArray[np.float64]
+
+_SHAPES = {"place": "(n, d)", "pair": "(n, 2, d), a pair of places each", "set": "(n, k, d), a set of k places each"}
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Answers of one instrument: X is (n, d), (n, 2, d) for pairs or (n, k, d) for sets; answers are canonical, (n, ...)."""
+
+    instrument: Instrument
+    X: Array
+    answers: Array
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, index: NDArray[np.intp]) -> Batch:
+        return Batch(self.instrument, self.X[index], self.answers[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Data as inference reads it.
+
+    places (P, D); first, second (F,): row i of g is f(first_i), minus f(second_i) where second_i ≥ 0; terms with their rows;
+    owners: for each term the number of its instrument; starts (N + 1,): the rows of observation n are starts[n]:starts[n + 1].
+    """
+
+    places: Array
+    first: Rows
+    second: Rows
+    terms: tuple[Term, ...]
+    owners: tuple[int, ...]
+    starts: Rows
+
+    @cached_property
+    def direct(self) -> bool:
+        """Whether g is f at the places, one row each."""
+        return not bool(np.any(self.second >= 0)) and len(self.first) == len(self.places)
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    @property
+    def gaussian(self) -> bool:
+        return all(term.likelihood.gaussian for term in self.terms)
+
+    def pick(self, values: Array) -> Array:
+        """A @ values, for values (P, ...)."""
+        if self.direct:
+            return values
+        out = values[self.first]
+        paired = self.second >= 0
+        out[paired] -= values[self.second[paired]]
+        return out
+
+    def spread(self, values: Array) -> Array:
+        """Aᵀ @ values, for values (F, ...)."""
+        if self.direct:
+            return values
+        out = np.zeros((len(self.places), *values.shape[1:]))
+        np.add.at(out, self.first, values)
+        paired = self.second >= 0
+        np.subtract.at(out, self.second[paired], values[paired])
+        return out
+
+    def covariance(self, K: Array) -> Array:
+        """A K Aᵀ."""
+        return K if self.direct else self.pick(self.pick(K).T).T
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The queries and answers so far; adding or removing gives a new value.
+
+    >>> from gainful.instruments import Point
+    >>> data = Data().add(Point(noise=0.1), [[0.0], [1.0]], [0.3, 0.7])
+    >>> len(data), len(data.without(0))
+    (2, 1)
+    """
+
+    batches: tuple[Batch, ...] = field(default=())
+
+    def add(self, instrument: Instrument, X: ArrayLike, answers: ArrayLike) -> Data:
+        """The data with these answers too. One place (d,) with its one answer is accepted as well."""
+        if not isinstance(instrument, Instrument):
+            raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "pass it first")
+        queries, single = as_queries(instrument, X)
+        if single and np.ndim(answers) != instrument.answer_axes:
+            raise InvalidInput(
+                "X",
+                f"an array of shape {_SHAPES[instrument.query]} for several answers",
+                f"shape {np.shape(X)}",
+                "use .reshape(-1, 1) for places in one dimension",
+            )
+        if self.dimensions is not None and len(queries) and queries.shape[-1] != self.dimensions:
+            raise InvalidInput(
+                "X", f"places with {self.dimensions} coordinates, as before", f"{queries.shape[-1]}", "match the columns"
+            )
+        canonical = instrument.validate([answers] if single else answers, len(queries))  # type: ignore[list-item]
+        queries, canonical = np.array(queries), np.array(canonical)
+        queries.flags.writeable = canonical.flags.writeable = False
+        return Data((*self.batches, Batch(instrument, queries, canonical))) if len(queries) else self
+
+    def join(self, more: Data) -> Data:
+        """These observations, then those."""
+        if None not in (self.dimensions, more.dimensions) and self.dimensions != more.dimensions:
+            raise InvalidInput("data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns")
+        return Data((*self.batches, *more.batches))
+
+    def without(self, observations: int | Iterable[int]) -> Data:
+        """The data with these observations (numbered in the order of adding, from 0) taken out."""
+        wanted = [observations] if isinstance(observations, int | np.integer) else list(observations)
+        drop = np.unique(np.asarray([i + len(self) if i < 0 else i for i in wanted], dtype=int))
+        if len(drop) and not (drop[0] >= 0 and drop[-1] < len(self)):
+            raise InvalidInput("observations", f"numbers from 0 to {len(self) - 1}", wanted, "see len(data)")
+        keep = np.ones(len(self), dtype=bool)
+        keep[drop] = False
+        out, start = [], 0
+        for batch in self.batches:
+            mine = keep[start : start + len(batch)]
+            start += len(batch)
+            if mine.all():
+                out.append(batch)
+            elif mine.any():
+                out.append(batch.take(np.flatnonzero(mine)))
+        return Data(tuple(out))
+
+    def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
+        """The same answers read by other instruments (for instance with learned noise)."""
+        return Data(tuple(Batch(changed.get(b.instrument, b.instrument), b.X, b.answers) for b in self.batches))
+
+    def __len__(self) -> int:
+        return sum(len(batch) for batch in self.batches)
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many coordinates a place has; None before the first answer."""
+        return int(self.batches[0].X.shape[-1]) if self.batches else None
+
+    @cached_property
+    def instruments(self) -> tuple[Instrument, ...]:
+        """The distinct instruments, in the order of their first answers."""
+        return tuple(dict.fromkeys(batch.instrument for batch in self.batches))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The data as inference reads it."""
+        places, first, second, sizes = [np.zeros((0, self.dimensions or 0))], [], [], []
+        groups: dict[tuple[Instrument, int], tuple[list[Array], list[Rows]]] = {}
+        place = row = 0
+        for batch in self.batches:
+            n, paired = len(batch), batch.instrument.query == "pair"
+            each = 1 if batch.X.ndim == 2 else batch.X.shape[1]
+            k = 1 if paired else each
+            index = np.arange(place, place + n * each).reshape(n, each)
+            places.append(batch.X.reshape(n * each, -1))
+            first.append(index[:, :k].ravel())
+            second.append(index[:, 1] if paired else np.full(n * k, -1))
+            answers, rows = groups.setdefault((batch.instrument, k), ([], []))
+            answers.append(batch.answers)
+            rows.append(np.arange(row, row + n * k).reshape(n, k))
+            sizes.append(np.full(n, k))
+            place, row = place + n * each, row + n * k
+        terms: list[Term] = []
+        owners: list[int] = []
+        for (instrument, _), (answers, rows) in groups.items():
+            split = instrument.split(np.concatenate(answers), np.concatenate(rows))
+            terms.extend(split)
+            owners.extend([self.instruments.index(instrument)] * len(split))
+        return Layout(
+            places=np.concatenate(places),
+            first=_joined(first),
+            second=_joined(second),
+            terms=tuple(terms),
+            owners=tuple(owners),
+            starts=np.concatenate([[0], np.cumsum(_joined(sizes))]).astype(np.intp),
+        )
+
+
+def _joined(parts: Sequence[NDArray[np.intp]]) -> Rows:
+    return np.concatenate(parts).astype(np.intp) if parts else np.zeros(0, dtype=np.intp)
+
+
+def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
+    """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
+    try:
+        array = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("X", f"numbers of shape {_SHAPES[instrument.query]}", X, "convert them to numbers") from None
+    wanted = 2 if instrument.query == "place" else 3
+    single = array.ndim == wanted - 1
+    queries = array[None] if single else array
+    if queries.ndim != wanted or (instrument.query == "pair" and queries.shape[1] != 2) or 0 in queries.shape[1:]:
+        raise InvalidInput(
+            "X",
+            f"an array of shape {_SHAPES[instrument.query]}",
+            f"shape {array.shape}",
+            "use .reshape(-1, 1) for places in one dimension",
+        )
+    as_places(queries.reshape(-1, queries.shape[-1]), "X")
+    return queries, single

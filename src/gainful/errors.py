@@ -1,0 +1,84 @@
+"""Every exception gainful raises on purpose.
+
+    GainfulError
+    ├── InvalidInput (also a ValueError)   an argument is not what was asked for
+    ├── NumericalError                     a computation cannot be carried out in double precision
+    ├── NotConverged                       an iteration ended without reaching its fixed point, and the caller asked to know
+    └── MissingExtra (also an ImportError) an optional dependency is not installed
+
+Warnings (never silent, never fatal):
+
+    GainfulWarning (a UserWarning)
+    ├── JitterWarning                      a factorisation needed a larger diagonal than the model has
+    └── ConvergenceWarning                 an iteration ended before its tolerance was met
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConvergenceWarning",
+    "GainfulError",
+    "GainfulWarning",
+    "InvalidInput",
+    "JitterWarning",
+    "MissingExtra",
+    "NotConverged",
+    "NumericalError",
+]
+
+
+class GainfulError(Exception):
+    """The root of every exception raised on purpose."""
+
+
+class InvalidInput(GainfulError, ValueError):
+    """An argument is not what was expected.
+
+    The message names the argument, what was expected, what came, and what to do about it; the four parts are kept as
+    attributes so that a command line or a web page can lay them out.
+
+    >>> raise InvalidInput("noise", "a positive number", -1.0, "give the standard deviation of the noise")
+    Traceback (most recent call last):
+    ...
+    gainful.errors.InvalidInput: noise: expected a positive number, got -1.0; give the standard deviation of the noise
+    """
+
+    def __init__(self, argument: str, expected: str, got: object, remedy: str) -> None:
+        self.argument = argument
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
+        super().__init__(f"{argument}: expected {expected}, got {_shorten(got)}; {remedy}")
+
+
+class NumericalError(GainfulError, ArithmeticError):
+    """A computation cannot be carried out in double precision; the message says which and what would help."""
+
+
+class NotConverged(GainfulError):
+    """An iteration ended without reaching its fixed point, and the caller had asked for that to be an error."""
+
+
+class MissingExtra(GainfulError, ImportError):
+    """An optional dependency is missing; the message names the extra that installs it."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{feature} needs an optional dependency; install it with: pip install 'gainful[{extra}]'")
+
+
+class GainfulWarning(UserWarning):
+    """The root of every warning."""
+
+
+class JitterWarning(GainfulWarning):
+    """A factorisation succeeded only after its diagonal was enlarged; the message says by how much."""
+
+
+class ConvergenceWarning(GainfulWarning):
+    """An iteration ended before its tolerance was met; the message says how far it got."""
+
+
+def _shorten(value: object, limit: int = 120) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,77 @@
+"""The value that users hold: what is believed before the first answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.data import Data
+from gainful.errors import InvalidInput
+from gainful.inference.ep import EP
+from gainful.inference.evidence import evidence_and_gradient
+from gainful.inference.exact import Exact
+from gainful.inference.posterior import Posterior, posterior
+from gainful.inference.solution import Inference
+from gainful.kernels.base import Kernel
+from gainful.means import Mean, Zero
+from gainful.parameters import Parametrised
+from gainful.priors import Prior
+from gainful.space import Space
+
+__all__ = ["GP"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GP(Parametrised):
+    """f ~ GP(mean, kernel), with priors on their hyperparameters.
+
+    `priors` maps names (see `names`, and an instrument's own such as "lab.noise") to priors; what is not named gets a default
+    from the scale of the space or of the data. With a `space`, kernels and means may call its dimensions by name.
+
+    >>> from gainful.kernels import SE
+    >>> gp = GP(SE(lengthscale=0.2))
+    >>> gp.names
+    ('SE.lengthscale', 'SE.variance')
+    >>> gp.with_theta([0.0, 0.0]).kernel
+    SE(lengthscale=1.0, variance=1.0)
+    """
+
+    kernel: Kernel
+    mean: Mean = field(default_factory=Zero)
+    priors: Mapping[str, Prior] = field(default_factory=dict, hash=False)
+    space: Space | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise InvalidInput("kernel", "a kernel such as SE()", self.kernel, "pass it first")
+        if not isinstance(self.mean, Mean):
+            raise InvalidInput("mean", "a mean such as ConstantMean()", self.mean, "leave it out for zero")
+        if not all(isinstance(p, Prior) for p in self.priors.values()):
+            raise InvalidInput("priors", "a mapping from names to priors", self.priors, "for instance LogNormal(0, 1)")
+        if self.space is not None:
+            object.__setattr__(self, "kernel", self.kernel.bind(self.space.names))
+            object.__setattr__(self, "mean", self.mean.bind(self.space.names))
+
+    def condition(self, data: Data, inference: Inference | None = None) -> Posterior:
+        """The posterior given the data: exact if it can be, EP otherwise; no data gives the prior."""
+        return posterior(self.mean, self.kernel, self._fitting(data), inference)
+
+    def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
+        """log p(answers | theta) and its gradient, in the order of `theta`."""
+        method: Inference = inference or (Exact() if data.layout.gaussian else EP())
+        found = evidence_and_gradient(self.mean, self.kernel, self._fitting(data), method, instruments=False)
+        return found.value, np.concatenate([found.kernel, found.mean])
+
+    def _fitting(self, data: Data) -> Data:
+        if not isinstance(data, Data):
+            raise InvalidInput("data", "a Data value", data, "for instance Data().add(Point(noise=0.1), X, y)")
+        if self.space is not None and data.dimensions not in (None, len(self.space.names)):
+            raise InvalidInput(
+                "data", f"places with {len(self.space.names)} coordinates, like the space", data.dimensions, "match them"
+            )
+        return data

@@ -1,0 +1,185 @@
+"""Maximum a posteriori hyperparameters: L-BFGS from several starts, with exact gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from gainful.data import Data
+from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
+from gainful.gp import GP
+from gainful.hyper.problem import Problem
+from gainful.inference.ep import EP
+from gainful.inference.posterior import Posterior, posterior
+from gainful.inference.sites import Sites
+from gainful.inference.solution import Inference
+from gainful.parameters import Slot, to_theta
+from gainful.priors import Flat, Prior
+
+__all__ = ["Fitted", "fit"]
+
+Array = NDArray[np.float64]
+
+_REACH = float(np.log(1e5))  # how far a parameter without a prior may move from where it was, in theta
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A gp and data at their most probable hyperparameters, the posterior there, and how the search went.
+
+    `theta` and `names` cover the gp's parameters and then the instruments'. `log_density` is log p(answers, theta), what was
+    maximised; `tried` its value at the end of each start (−inf where a start failed), best first.
+    """
+
+    problem: Problem
+    theta: Array
+    gp: GP
+    data: Data
+    posterior: Posterior
+    log_density: float
+    converged: bool
+    message: str
+    tried: tuple[float, ...]
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(answers | theta) at the maximum."""
+        return self.posterior.log_evidence
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.problem.names
+
+
+def fit(
+    gp: GP,
+    data: Data,
+    *,
+    priors: Mapping[str, Prior] | Prior | None = None,
+    inference: Inference | None = None,
+    starts: int | ArrayLike = 4,
+    rng: np.random.Generator | int = 0,
+) -> Fitted:
+    """Learn the hyperparameters of kernel, mean and instruments by maximising their posterior density.
+
+    The first start is where the gp is; the others are drawn from the priors (`starts` may also be an array of thetas).
+    `priors` maps names to priors and overrides the gp's own; one prior alone is for every parameter, so `priors=Flat()` is maximum
+    likelihood. `Fixed()` keeps a parameter.
+
+    >>> from gainful.instruments import Point
+    >>> from gainful.kernels import SE
+    >>> X = np.linspace(0, 1, 12)[:, None]
+    >>> fitted = fit(GP(SE()), Data().add(Point(noise=0.1), X, np.sin(6 * X[:, 0])))
+    >>> fitted.converged
+    True
+    """
+    if not len(data):
+        raise InvalidInput("data", "at least one answer", "none", "measure first; before that the priors are all there is")
+    problem = Problem.of(gp, data, priors, inference)
+    if not len(problem.free):
+        return _finish(problem, problem.theta, [(0.0, problem.theta, True, "every parameter is fixed")])
+    bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
+    found = [_search(problem, start, bounds) for start in _starts(problem, starts, bounds, rng)]
+    found = [each for each in found if np.isfinite(each[0])]
+    if not found:
+        raise NumericalError(
+            "no start gave a finite evidence: the answers contradict the model for every hyperparameter that was tried; "
+            "check the units of X and the answers, and the instruments' noise"
+        )
+    return _finish(problem, problem.theta, sorted(found, key=lambda each: -each[0]))
+
+
+Found = tuple[float, Array, bool, str]
+
+
+def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -> Found:
+    """One start: the density reached, theta there, whether L-BFGS was satisfied, and its message."""
+    # Sites need not be final on the way: EP's evidence is stationary in them.
+    loose = replace(problem.inference, tolerance=1e-7) if isinstance(problem.inference, EP) else problem.inference
+    rough = replace(problem, inference=loose)
+    low, high = np.array(bounds).T
+    full = problem.theta.copy()
+    sites: Sites | None = None
+    worst = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
+
+    def objective(part: Array) -> tuple[float, Array]:
+        nonlocal sites
+        full[problem.free] = part
+        try:
+            value, gradient, evidence = rough.log_density(full, sites)
+        except NumericalError:
+            sites = None
+            return worst, np.zeros_like(part)
+        if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
+            sites = None
+            return worst, np.zeros_like(part)
+        sites = evidence.sites if evidence.convergence else None
+        return -value, -gradient[problem.free]
+
+    if rough.data.layout.gaussian:
+        sites = None
+    done = minimize(
+        objective,
+        np.clip(start, low, high),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-6},
+    )
+    theta = problem.theta.copy()
+    theta[problem.free] = done.x
+    value = -float(done.fun) if done.fun < worst else -np.inf
+    return value, theta, bool(done.success), str(done.message)
+
+
+def _finish(problem: Problem, theta: Array, found: list[Found]) -> Fitted:
+    value, theta, success, message = found[0]
+    gp, data = problem.at(theta)
+    final = posterior(gp.mean, gp.kernel, data, problem.inference)
+    converged = success and final.converged
+    if not converged:
+        warnings.warn(f"the fit did not converge: {message}; {final.convergence.message}", ConvergenceWarning, stacklevel=3)
+    tried = tuple(each[0] for each in found)
+    return Fitted(problem, theta, gp, data, final, value, converged, message, tried)
+
+
+def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
+    """Where theta may go: all but 1e-10 of the prior's mass at each end, or five decades either way without a prior."""
+    if isinstance(prior, Flat):
+        return here - _REACH, here + _REACH
+    low, middle, high = (prior.quantile(u) for u in (1e-10, 0.5, 1.0 - 1e-10))
+    if slot.transform != "identity":
+        low = max(low, 1e-8 * middle)
+    return to_theta(slot, low), to_theta(slot, high)
+
+
+def _starts(
+    problem: Problem, starts: int | ArrayLike, bounds: list[tuple[float, float]], rng: np.random.Generator | int
+) -> list[Array]:
+    """Starting points in the free part of theta."""
+    given = problem.theta[problem.free]
+    if not isinstance(starts, int):
+        points = np.atleast_2d(np.asarray(starts, dtype=float))
+        if points.shape[1] != len(problem.theta):
+            raise InvalidInput("starts", f"rows of {len(problem.theta)} numbers like theta", points.shape, "see .names")
+        return list(points[:, problem.free])
+    if starts < 1:
+        raise InvalidInput("starts", "a positive number", starts, "1 starts from where the gp is")
+    generator = np.random.default_rng(rng)
+    out = [given]
+    for _ in range(starts - 1):
+        draws = generator.uniform(0.05, 0.95, len(given))
+        out.append(np.array([_draw(problem, i, u) for i, u in zip(problem.free, draws, strict=True)]))
+    return out
+
+
+def _draw(problem: Problem, i: int, u: float) -> float:
+    prior, slot = problem.priors[i], problem.slots[i]
+    if isinstance(prior, Flat):
+        return float(problem.theta[i] + (2.0 * u - 1.0) * float(np.log(30.0)))
+    return to_theta(slot, prior.quantile(u))

@@ -1,0 +1,88 @@
+"""Hyperparameters by the No-U-Turn sampler, through nutpie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.data import Data
+from gainful.errors import InvalidInput, MissingExtra, NumericalError
+from gainful.gp import GP
+from gainful.hyper.fit import fit
+from gainful.hyper.problem import Problem
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import posterior
+from gainful.inference.solution import Inference
+from gainful.priors import Flat, Prior
+
+__all__ = ["nuts"]
+
+Array = NDArray[np.float64]
+
+
+def nuts(
+    gp: GP,
+    data: Data,
+    *,
+    draws: int = 200,
+    tune: int = 300,
+    chains: int = 2,
+    thin: int = 1,
+    seed: int = 0,
+    priors: Mapping[str, Prior] | None = None,
+    inference: Inference | None = None,
+    progress: bool = False,
+) -> Belief:
+    """A belief of equally weighted posteriors, one per kept draw of the hyperparameters: chains · draws/thin of them.
+
+    The density is exact for exact inference, and EP's or Laplace's own otherwise. Sampling starts at the maximum. Needs proper priors.
+    """
+    try:
+        import nutpie
+        from nutpie.compiled_pyfunc import from_pyfunc
+    except ImportError:
+        raise MissingExtra("NUTS", "nuts") from None
+    problem = Problem.of(gp, data, priors, inference)
+    improper = [n for n, p in zip(problem.names, problem.priors, strict=True) if isinstance(p, Flat)]
+    if improper:
+        raise InvalidInput("priors", "proper priors for sampling", f"Flat() for {improper}", "use LogNormal, for instance")
+    if not len(problem.free):
+        return Belief([gp.condition(data, inference)])
+    best = fit(gp, data, priors=priors, inference=inference, starts=1)
+    compiled = from_pyfunc(
+        ndim=len(problem.free),
+        make_logp_fn=lambda: _density(problem, best.posterior.sites),
+        make_expand_fn=lambda *_: lambda x: {"theta": x},
+        expanded_dtypes=[np.dtype("float64")],
+        expanded_shapes=[(len(problem.free),)],
+        expanded_names=["theta"],
+        make_initial_point_fn=lambda _: best.theta[problem.free].copy(),
+    )
+    trace: Any = nutpie.sample(compiled, draws=draws, tune=tune, chains=chains, cores=1, seed=seed, progress_bar=progress)
+    kept = np.asarray(trace.posterior["theta"].values)[:, ::thin].reshape(-1, len(problem.free))
+    posteriors = []
+    for part in kept:
+        theta = problem.theta.copy()
+        theta[problem.free] = part
+        at, seen = problem.at(theta)
+        start = None if seen.layout.gaussian else best.posterior.sites
+        posteriors.append(posterior(at.mean, at.kernel, seen, problem.inference, start))
+    return Belief(posteriors)
+
+
+def _density(problem: Problem, sites: Any) -> Callable[[Array], tuple[float, Array]]:
+    """log p(theta, answers) and its gradient in the learned entries, as nutpie calls it."""
+
+    def log_density(part: Array) -> tuple[float, Array]:
+        theta = problem.theta.copy()
+        theta[problem.free] = part
+        try:
+            value, gradient, _ = problem.log_density(theta, None if problem.data.layout.gaussian else sites)
+        except NumericalError:
+            return -np.inf, np.zeros(len(problem.free))  # outside what double precision can evaluate: a divergence, counted there
+        return value, gradient[problem.free]
+
+    return log_density

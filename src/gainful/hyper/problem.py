@@ -1,0 +1,102 @@
+"""Hyperparameters as one vector: the kernel's, the mean's and the instruments' own, with their priors.
+
+log p(theta | answers) = log p(answers | theta) + log p(theta) + constant, with its exact gradient; MAP, the Laplace approximation
+and NUTS all ask this one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.data import Data
+from gainful.errors import InvalidInput
+from gainful.gp import GP
+from gainful.hyper.defaults import default_priors
+from gainful.inference.ep import EP
+from gainful.inference.evidence import Evidence, evidence_and_gradient
+from gainful.inference.exact import Exact
+from gainful.inference.sites import Sites
+from gainful.inference.solution import Inference
+from gainful.parameters import Slot, natural, unique_names
+from gainful.priors import Fixed, Prior, log_density_in_theta
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A gp, data, priors and a way of inference; theta is that of the gp followed by that of each instrument."""
+
+    gp: GP
+    data: Data
+    given: Mapping[str, Prior]
+    inference: Inference
+
+    @staticmethod
+    def of(gp: GP, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
+        """Defaults filled in: the gp's priors, overridden by `priors`; one prior there is for every parameter."""
+        method: Inference = inference or (Exact() if data.layout.gaussian else EP())
+        problem = Problem(gp, data, {}, method)
+        if isinstance(priors, Prior):
+            given = {name: priors for name in problem.names} | dict(gp.priors)
+        else:
+            given = {**gp.priors, **(priors or {})}
+        unknown = sorted(set(given) - set(problem.names))
+        if unknown:
+            raise InvalidInput("priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'")
+        return Problem(gp, data, given, method)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """One per entry of theta."""
+        groups = self.gp.groups()
+        for instrument in self.data.instruments:
+            groups += instrument.groups()
+        return tuple(unique_names(groups))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(slot.name for slot in self.slots)
+
+    @cached_property
+    def theta(self) -> Array:
+        return np.concatenate([self.gp.theta, *(i.theta for i in self.data.instruments)])
+
+    @cached_property
+    def priors(self) -> tuple[Prior, ...]:
+        """The given prior of each parameter, or its default."""
+        defaults = default_priors(self.slots, natural(self.slots, self.theta), self.data, self.gp.space)
+        return tuple(self.given.get(name, prior) for name, prior in zip(self.names, defaults, strict=True))
+
+    @cached_property
+    def free(self) -> NDArray[np.intp]:
+        """The entries of theta that are learned."""
+        return np.flatnonzero([not isinstance(p, Fixed) for p in self.priors])
+
+    def at(self, theta: Array) -> tuple[GP, Data]:
+        """The gp and the data (with their instruments) at another theta."""
+        size = self.gp.size
+        changed, start = {}, size
+        for instrument in self.data.instruments:
+            stop = start + instrument.size
+            changed[instrument] = instrument.with_theta(theta[start:stop]) if stop > start else instrument
+            start = stop
+        return self.gp.with_theta(theta[:size]), self.data.with_instruments(changed)
+
+    def evidence(self, theta: Array, start: Sites | None = None) -> tuple[Evidence, Array]:
+        """The evidence and its gradient in all of theta."""
+        gp, data = self.at(theta)
+        learned = bool(np.any(self.free >= self.gp.size))
+        found = evidence_and_gradient(gp.mean, gp.kernel, data, self.inference, start, instruments=learned)
+        return found, np.concatenate([found.kernel, found.mean, *found.instruments])
+
+    def log_density(self, theta: Array, start: Sites | None = None) -> tuple[float, Array, Evidence]:
+        """log p(answers, theta) and its gradient in all of theta; the density is per unit of theta."""
+        found, gradient = self.evidence(theta, start)
+        prior, prior_gradient = log_density_in_theta(self.priors, self.slots, theta)
+        return found.value + prior, gradient + prior_gradient, found

@@ -1,0 +1,27 @@
+"""Exact inference: every answer is Gaussian, so its likelihood is its site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.data import Layout
+from gainful.errors import InvalidInput
+from gainful.inference.sites import Sites, condition_on
+from gainful.inference.solution import Convergence, Solution, gaussian_evidence, gaussian_sites
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exact:
+    """One Cholesky factorisation, for Point answers only."""
+
+    def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
+        if not layout.gaussian:
+            kinds = sorted({type(t.likelihood).__name__ for t in layout.terms if not t.likelihood.gaussian})
+            raise InvalidInput("inference", "EP() or Laplace() for these answers", f"Exact() with {kinds}", "use EP()")
+        state = condition_on(gaussian_sites(layout), mean, cov)
+        return Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))

@@ -1,0 +1,229 @@
+"""The posterior: what is believed after the data, for one mean and kernel. The same few lines for every kind of inference.
+
+    mean(x)     = m(x) + k(x, Z) Aᵀ α
+    variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.data import Data, as_queries
+from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
+from gainful.inference.ep import EP
+from gainful.inference.exact import Exact
+from gainful.inference.sites import Conditioned, Sites
+from gainful.inference.solution import Convergence, Inference, Solution, carried, gaussian_evidence
+from gainful.instruments.answers import Answers
+from gainful.instruments.base import Instrument
+from gainful.kernels.base import Kernel, as_places
+from gainful.means import Mean
+from gainful.numerics.cholesky import Factor, extend, remove
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is believed about f after the data. It can be asked, sampled, conditioned on more, and freed of observations."""
+
+    prior_mean: Mean
+    kernel: Kernel
+    data: Data
+    solution: Solution
+    inference: Inference | None = None  # None: exact if it can be, EP otherwise
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(answers)."""
+        return self.solution.log_evidence
+
+    @property
+    def converged(self) -> bool:
+        """Whether inference reached its fixed point; `convergence` says what happened."""
+        return self.solution.convergence.converged
+
+    @property
+    def convergence(self) -> Convergence:
+        return self.solution.convergence
+
+    @property
+    def sites(self) -> Sites:
+        return self.solution.sites
+
+    @property
+    def jitter(self) -> float:
+        """How much the diagonal had to be enlarged, relative to itself; 0.0 as a rule."""
+        return self.solution.state.factor.jitter
+
+    @property
+    def _state(self) -> Conditioned:
+        return self.solution.state
+
+    def mean(self, X: ArrayLike) -> Array:
+        """E[f] at each place, (M,)."""
+        places = self._places(X)
+        return self.prior_mean(places) + self.kernel.matrix(places, self.data.layout.places) @ self._weights
+
+    def variance(self, X: ArrayLike) -> Array:
+        """Var[f] at each place, (M,)."""
+        places = self._places(X)
+        prior = self.kernel.diag(places)
+        out = prior - self._state.factor.square(self._half(places))
+        return self._measured_exactly(places, prior, out)
+
+    def covariance(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
+        """Cov[f(X), f(Z)], (M, M) or (M, L)."""
+        places = self._places(X)
+        half = self._half(places)
+        others = places if Z is None else self._places(Z)
+        other_half = half if Z is None else self._half(others)
+        signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None]
+        return self.kernel.matrix(places, others) - signed.T @ other_half
+
+    def sample(self, X: ArrayLike, size: int, rng: np.random.Generator) -> Array:
+        """`size` functions drawn from the belief, at the places: (size, M)."""
+        places = self._places(X)
+        values, vectors = np.linalg.eigh(self.covariance(places))
+        if values.size and values[0] < -1e-8 * max(values[-1], 0.0):
+            raise NumericalError("the posterior covariance of these places is not positive definite in double precision")
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return self.mean(places) + rng.standard_normal((size, len(places))) @ root.T
+
+    def functional(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
+        """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k, k)."""
+        queries, _ = as_queries(instrument, X)
+        if instrument.query == "place":
+            return self.mean(queries), self.variance(queries)
+        n, k, d = queries.shape
+        flat = queries.reshape(n * k, d)
+        mean = self.mean(flat).reshape(n, k)
+        half = self._half(self._places(flat)).reshape(-1, n, k)
+        signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None, None]
+        cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
+        if instrument.query == "set":
+            return mean, cov
+        return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
+
+    def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
+        """The predictive distribution of the instrument's answers."""
+        return instrument.answers(*self.functional(instrument, X))
+
+    def condition(self, more: Data) -> Posterior:
+        """The posterior after more data: the factor is extended and the iteration starts from the present sites."""
+        data = self.data.join(more)
+        if not len(more):
+            return self
+        kept = np.arange(self.data.layout.size, dtype=np.intp)
+        if self._reusable and data.layout.gaussian:
+            return self._extended(data)
+        return posterior(self.prior_mean, self.kernel, data, self.inference, carried(self.sites, data.layout, kept))
+
+    def without(self, observations: int | list[int]) -> Posterior:
+        """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
+        data = self.data.without(observations)
+        layout, wanted = self.data.layout, np.atleast_1d(observations) % max(len(self.data), 1)
+        gone = np.concatenate([np.arange(layout.starts[i], layout.starts[i + 1]) for i in np.unique(wanted)])
+        kept = np.setdiff1d(np.arange(layout.size), gone).astype(np.intp)
+        if self._reusable and len(gone) == 1 and len(data):
+            return self._rebuilt(data, remove(self._state.factor, int(gone[0])), kept)
+        return posterior(self.prior_mean, self.kernel, data, self.inference, carried(self.sites, data.layout, kept))
+
+    @property
+    def _reusable(self) -> bool:
+        """Whether the factor itself can be extended: the sites are final and none is negative."""
+        return self.data.layout.gaussian and self._state.factor.order is None and self.jitter == 0.0 and len(self.data) > 0
+
+    def _extended(self, data: Data) -> Posterior:
+        layout, size = data.layout, self.data.layout.size
+        new = layout.places[size:]
+        cross = self.kernel.matrix(new, layout.places)
+        cov = np.empty((layout.size, layout.size))
+        cov[:size, :size] = self._state.prior_cov
+        cov[size:], cov[:size, size:] = cross, cross[:, :size].T
+        root = carried(self.sites, layout, np.arange(size, dtype=np.intp)).root
+        gram = cross * root.scale * root.scale[size:, None]
+        gram[:, size:].flat[:: len(new) + 1] += root.sign[size:]
+        try:
+            grown = extend(self._state.factor, gram[:, :size], gram[:, size:])
+        except NumericalError:
+            return posterior(self.prior_mean, self.kernel, data, self.inference)  # from scratch, where jitter is reported
+        return self._finished(data, grown, cov, carried(self.sites, layout, np.arange(size, dtype=np.intp)))
+
+    def _rebuilt(self, data: Data, factor: Factor, kept: NDArray[np.intp]) -> Posterior:
+        cov = self._state.prior_cov[np.ix_(kept, kept)]
+        return self._finished(data, factor, cov, carried(self.sites, data.layout, kept))
+
+    def _finished(self, data: Data, factor: Factor, cov: Array, sites: Sites) -> Posterior:
+        layout = data.layout
+        old = Conditioned(sites, layout.pick(self.prior_mean(layout.places)), cov, factor, np.zeros(layout.size))
+        state = old.with_factor(factor)
+        solution = Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))
+        return Posterior(self.prior_mean, self.kernel, data, solution, self.inference)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """Aᵀα, (P,)."""
+        return self.data.layout.spread(self._state.alpha)
+
+    def _half(self, places: Array) -> Array:
+        """L⁻¹ R A k(Z, x), (F, M)."""
+        layout = self.data.layout
+        cross = layout.pick(self.kernel.matrix(layout.places, places))
+        return self._state.factor.half(self._state.root.times(cross))
+
+    def _measured_exactly(self, places: Array, prior: Array, variance: Array) -> Array:
+        """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has not."""
+        lost = np.flatnonzero(variance < 1e-6 * prior)
+        if not lost.size or not self.data.layout.direct:
+            return np.maximum(variance, 0.0)
+        seen = {row.tobytes(): i for i, row in enumerate(self.data.layout.places + 0.0)}
+        blocked = {int(r) for block in self.sites.blocks for r in block.rows.ravel()}
+        for i in lost:
+            row = seen.get((places[i] + 0.0).tobytes())
+            if row is not None and row not in blocked:
+                known = np.array([row], dtype=np.intp)
+                variance[i] = 0.0 if np.isinf(self.sites.precision[row]) else self._state.variance(known)[0]
+        return np.maximum(variance, 0.0)
+
+    def _places(self, X: ArrayLike) -> Array:
+        places = as_places(X, "X")
+        if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
+            raise InvalidInput(
+                "X", f"places with {self.data.dimensions} coordinates, like the data", places.shape[1], "match the columns"
+            )
+        return places
+
+
+def _within(kernel: Kernel, queries: Array) -> Array:
+    """k between the places of each query, (n, k, k)."""
+    n, k, _ = queries.shape
+    out = np.empty((n, k, k))
+    for a in range(k):
+        out[:, a, a] = kernel.diag(queries[:, a])
+        for b in range(a):
+            pairs = [kernel.matrix(u[None], v[None])[0, 0] for u, v in zip(queries[:, a], queries[:, b], strict=True)]
+            out[:, a, b] = out[:, b, a] = pairs
+    return out
+
+
+def posterior(
+    mean: Mean, kernel: Kernel, data: Data, inference: Inference | None = None, start: Sites | None = None
+) -> Posterior:
+    """Condition a GP on data; warns when jitter was needed or the iteration fell short."""
+    layout = data.layout
+    method: Inference = inference or (Exact() if layout.gaussian else EP())
+    cov = layout.covariance(kernel.matrix(layout.places, layout.places))
+    solution = method.solve(layout, layout.pick(mean(layout.places)), cov, start)
+    jitter = solution.state.factor.jitter
+    if jitter > 0.0:
+        message = f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
+        warnings.warn(message, JitterWarning, stacklevel=3)
+    if not solution.convergence:
+        warnings.warn(solution.convergence.message, ConvergenceWarning, stacklevel=3)
+    return Posterior(mean, kernel, data, solution, inference)

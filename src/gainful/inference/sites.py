@@ -1,0 +1,182 @@
+"""Sites: the Gaussian stand-in exp(νᵀg − ½ gᵀΛg) for each observation's likelihood, and conditioning on them.
+
+Exact inference, EP and Laplace differ in how they choose the sites; from there on everything is the same few lines. A site is
+used in its *root form*, a pseudo-measurement R g ≈ t with noise of sign s:
+
+    Λ = Rᵀ diag(s) R,   ν = Rᵀ diag(s) t,   B = diag(s) + R C Rᵀ,   e = t − R m,   α = Rᵀ B⁻¹ e
+    E[g] = m + C α,     Cov[g] = C − C Rᵀ B⁻¹ R C
+
+s is +1 as a rule, −1 for a site of negative precision, and 0 for an answer without noise (R = 1, t = the answer): then B is
+singular only if C is. Nothing is subtracted that nearly cancels, however precise a site is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.instruments.base import Rows
+from gainful.numerics.cholesky import Factor, factor
+
+Array = NDArray[np.float64]
+
+_FLOOR = 1e-200  # smallest precision of a site that still pulls: keeps t = ν/√τ finite and changes nothing
+
+
+class Block(NamedTuple):
+    """Sites that couple k rows of g each: rows (n, k), precision (n, k, k)."""
+
+    rows: Rows
+    precision: Array
+
+
+@dataclass(frozen=True)
+class Sites:
+    """precision Λ and shift ν of every row of g, (F,) each, with the coupled rows in `blocks` (their `precision` entry is 0).
+
+    An infinite precision is an answer without noise; its `shift` entry then holds the answer itself.
+    """
+
+    precision: Array
+    shift: Array
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.shift)
+
+    @cached_property
+    def root(self) -> Root:
+        """The root form."""
+        tau = self.precision
+        exact = np.isinf(tau)
+        size = np.maximum(np.abs(np.where(exact, 1.0, tau)), np.where(self.shift != 0.0, _FLOOR, 0.0))
+        sign = np.where(exact, 0.0, np.where(tau < 0.0, -1.0, 1.0))
+        scale = np.sqrt(size)
+        pull = np.divide(self.shift, scale, out=np.zeros_like(scale), where=scale > 0.0)
+        target = np.where(exact, self.shift, sign * pull)
+        turns = []
+        for rows, precision in self.blocks:
+            values, vectors = np.linalg.eigh(precision)
+            strength = np.sqrt(np.maximum(np.abs(values), _FLOOR))
+            down = np.swapaxes(vectors, 1, 2)
+            sign[rows] = np.where(values < 0.0, -1.0, 1.0)
+            target[rows] = sign[rows] * np.einsum("nij,nj->ni", down, self.shift[rows]) / strength
+            scale[rows] = 1.0
+            turns.append((rows, strength[:, :, None] * down))
+        return Root(scale, target, sign, tuple(turns))
+
+
+@dataclass(frozen=True)
+class Root:
+    """R (a scale per row, and k-by-k matrices for the coupled rows), t and s; see the module."""
+
+    scale: Array
+    target: Array
+    sign: Array
+    turns: tuple[tuple[Rows, Array], ...]
+
+    def times(self, values: Array) -> Array:
+        """R @ values, (F,) or (F, M)."""
+        out = self.scale[:, None] * values if values.ndim == 2 else self.scale * values
+        for rows, turn in self.turns:
+            out[rows] = np.einsum("nij,nj...->ni...", turn, values[rows])
+        return out
+
+    def transposed_times(self, values: Array) -> Array:
+        """Rᵀ @ values."""
+        out = self.scale[:, None] * values if values.ndim == 2 else self.scale * values
+        for rows, turn in self.turns:
+            out[rows] = np.einsum("nji,nj...->ni...", turn, values[rows])
+        return out
+
+    def gram(self, C: Array) -> Array:
+        """B = diag(s) + R C Rᵀ."""
+        B = self.times(C)
+        if self.turns:
+            B = self.times(np.ascontiguousarray(B.T))
+        else:
+            B *= self.scale
+        B.flat[:: len(B) + 1] += self.sign
+        return B
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """The belief about g after conditioning on sites: prior mean and covariance of g, root form, factor of B, and α."""
+
+    sites: Sites
+    prior_mean: Array
+    prior_cov: Array
+    factor: Factor
+    alpha: Array
+
+    @property
+    def root(self) -> Root:
+        return self.sites.root
+
+    @cached_property
+    def mean(self) -> Array:
+        """E[g] = m + Cα."""
+        return self.prior_mean + self.prior_cov @ self.alpha
+
+    @cached_property
+    def inverse_root(self) -> Array:
+        """W with B⁻¹ = Wᵀ D W."""
+        return self.factor.inverse_root()
+
+    @cached_property
+    def keep(self) -> Array:
+        """b_i = s_i (B⁻¹)_ii = 1 − τ_i Var[g_i]: the share of the cavity's precision in the belief's, (F,)."""
+        return self.root.sign * self.factor.square(self.inverse_root)
+
+    def variance(self, rows: Rows) -> Array:
+        """Var[g_i] for uncoupled rows, accurate relative to itself whether the site is strong or weak."""
+        weak = 1.0 - self.keep[rows]
+        strong = np.abs(weak) > 1e-3
+        tau = self.sites.precision[rows]
+        out = np.divide(weak, tau, out=np.zeros_like(weak), where=strong)
+        if not strong.all():
+            out[~strong] = self._direct_variance(rows[~strong])
+        return out
+
+    def _direct_variance(self, rows: Rows) -> Array:
+        half = self.half(rows)
+        return self.prior_cov[rows, rows] - self.factor.square(half)
+
+    def half(self, rows: Rows) -> Array:
+        """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
+        return self.inverse_root @ self.root.times(self.prior_cov[:, rows])
+
+    def block_covariance(self, rows: Rows) -> Array:
+        """Cov of each k coupled rows, (n, k, k)."""
+        n, k = rows.shape
+        half = self.half(rows.ravel()).reshape(-1, n, k)
+        weighted = half if self.factor.sign is None else half * self.factor.sign[:, None, None]
+        return self.prior_cov[rows[:, :, None], rows[:, None, :]] - np.einsum("fni,fnj->nij", half, weighted)
+
+    def with_factor(self, new: Factor) -> Conditioned:
+        return _solve(self.sites, self.prior_mean, self.prior_cov, new)
+
+
+def condition_on(sites: Sites, mean: Array, cov: Array) -> Conditioned:
+    """The belief about g ~ N(mean, cov) after the sites: one Cholesky factorisation."""
+    root = sites.root
+    return _solve(sites, mean, cov, factor(root.gram(cov), root.sign, rebuild=lambda: root.gram(cov)))
+
+
+def _solve(sites: Sites, mean: Array, cov: Array, done: Factor) -> Conditioned:
+    """α = Rᵀ x with B x = e, refined once.
+
+    When precise answers overdetermine g, B is ill-conditioned and x loses half its digits in directions that C hardly sees. The
+    residual t − R E[g] − s x is formed from E[g], not from B, and one correction by it restores them.
+    """
+    root = sites.root
+    x = done.solve(root.target - root.times(mean))
+    fitted = mean + cov @ root.transposed_times(x)
+    x += done.solve(root.target - root.times(fitted) - root.sign * x)
+    return Conditioned(sites, mean, cov, done, root.transposed_times(x))

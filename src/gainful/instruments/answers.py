@@ -1,0 +1,77 @@
+"""Predictive distributions of answers: what an instrument is expected to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.numerics.normal import log_ndtr_between, log_pdf
+
+Array = NDArray[np.float64]
+
+__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "NormalAnswers"]
+
+
+@dataclass(frozen=True)
+class NormalAnswers:
+    """A number with a normal distribution: `mean` and `variance`, (M,) each."""
+
+    mean: Array
+    variance: Array
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log density of one answer per place."""
+        sd = np.sqrt(self.variance)
+        return log_pdf((np.asarray(answers, dtype=float) - self.mean) / sd) - np.log(sd)
+
+
+@dataclass(frozen=True)
+class IntervalAnswers:
+    """An interval [a, a + width]: its reading y is normal and a = y − width·U with U uniform on (0, 1).
+
+    p(a) = (Φ((a + width − mean)/sd) − Φ((a − mean)/sd))/width.
+    """
+
+    mean: Array
+    variance: Array
+    width: float
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log density of the lower end a; answers are (M, 2) or the lower ends (M,)."""
+        lower = np.asarray(answers, dtype=float)
+        lower = lower[..., 0] if lower.ndim > 1 else lower
+        sd = np.sqrt(self.variance)
+        a = (lower - self.mean) / sd
+        return log_ndtr_between(a, a + self.width / sd, self.width / sd) - np.log(self.width)
+
+
+@dataclass(frozen=True)
+class DiscreteAnswers:
+    """One of a few answers: `values` (K,) and their log probabilities (M, K)."""
+
+    values: tuple[float, ...]
+    log_probabilities: Array
+
+    @property
+    def probabilities(self) -> Array:
+        """(M, K), rows summing to one."""
+        return np.exp(self.log_probabilities)
+
+    @property
+    def probability(self) -> Array:
+        """Of the last value, (M,): of "yes" for a yes/no answer."""
+        return np.exp(self.log_probabilities[:, -1])
+
+    @property
+    def mean(self) -> Array:
+        return self.probabilities @ np.asarray(self.values)
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log probability of one answer per place."""
+        index = np.searchsorted(self.values, np.asarray(answers, dtype=float))
+        return np.take_along_axis(self.log_probabilities, index[:, None], axis=1)[:, 0]
+
+
+Answers = NormalAnswers | IntervalAnswers | DiscreteAnswers

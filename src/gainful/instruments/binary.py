@@ -1,0 +1,100 @@
+"""Yes or no, with optional guessing and lapsing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.instruments import window
+from gainful.instruments.answers import DiscreteAnswers
+from gainful.instruments.base import Derivatives, Instrument, Partition, as_booleans
+from gainful.parameters import fraction
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Binary(Instrument):
+    """P(yes | f) = guess + (1 − guess − lapse) Φ(f(x)).
+
+    A guess or lapse rate above zero makes the likelihood bounded away from zero and no longer log-concave: an answer that
+    contradicts a confident belief then widens it, and its site has negative precision. Inference allows for that.
+    """
+
+    guess: Any = fraction(0.0, "rate")
+    lapse: Any = fraction(0.0, "rate")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.guess + self.lapse < 1.0:
+            raise InvalidInput("guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers")
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)
+
+    def _floor(self, answers: Array) -> Array:
+        return np.where(answers == 1.0, self.guess, self.lapse)
+
+    @property
+    def _plain(self) -> bool:
+        return bool(self.guess == 0.0 and self.lapse == 0.0)
+
+    def _weights(self, answers: Array, log_phi: Array) -> tuple[Array, Array, Array]:
+        """log Z and the shares of Z that come from careful (ω) and careless (1 − ω) answers."""
+        with np.errstate(divide="ignore"):
+            log_floor = np.log(self._floor(answers))
+        log_careful = np.log(1.0 - self.guess - self.lapse) + log_phi
+        log_z = np.logaddexp(log_floor, log_careful)
+        return log_z, np.exp(log_careful - log_z), np.exp(log_floor - log_z)
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
+        probit = window.partition(*_half_line(answers), 1.0, m, v)
+        if self._plain:
+            return probit
+        log_z, careful, careless = self._weights(answers, probit.log_z)
+        spread = careful * careless * probit.d1**2
+        return Partition(
+            log_z,
+            careful * probit.d1,
+            careful * probit.d2 + spread,
+            careless + careful * probit.shrink + v * spread,
+        )
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives:
+        probit = window.derivatives(*_half_line(answers), 1.0, g)
+        if self._plain:
+            return probit
+        log_p, w, _ = self._weights(answers, probit.log_p)
+        one, two, three = probit.d1, probit.d2, probit.d3
+        # p′/p, p″/p, p‴/p of the mixture, then back to derivatives of the logarithm.
+        a, b, c = w * one, w * (two + one**2), w * (three + 3.0 * one * two + one**3)
+        return Derivatives(log_p, a, b - a**2, c - 3.0 * a * b + 2.0 * a**3)
+
+    def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
+        columns = []
+        log_phi = window.partition(*_half_line(answers), 1.0, m, v).log_z
+        log_z = self._weights(answers, log_phi)[0]
+        phi, one = np.exp(log_phi - log_z), np.exp(-log_z)
+        yes = answers == 1.0
+        if self.guess > 0.0:
+            columns.append(self.guess * (1.0 - self.guess) * np.where(yes, one - phi, -phi))
+        if self.lapse > 0.0:
+            columns.append(self.lapse * (1.0 - self.lapse) * np.where(yes, -phi, one - phi))
+        return np.column_stack(columns) if columns else np.zeros((len(m), 0))
+
+    def answers(self, m: Array, v: Array) -> DiscreteAnswers:
+        logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
+        return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))
+
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array:
+        p = np.exp(self.derivatives(np.ones_like(g), g).log_p)
+        return (rng.random(np.shape(g)) < p).astype(float)
+
+
+def _half_line(answers: Array) -> tuple[Array, Array]:
+    """Yes means that f + ε, ε ~ N(0, 1), is above zero; no that it is below."""
+    return np.where(answers == 1.0, 0.0, -np.inf), np.where(answers == 1.0, np.inf, 0.0)

@@ -1,0 +1,57 @@
+"""A number with Gaussian noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.instruments.answers import NormalAnswers
+from gainful.instruments.base import Derivatives, Instrument, Partition, as_numbers, refuse
+from gainful.parameters import positive
+
+Array = NDArray[np.float64]
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Point(Instrument):
+    """y = f(x) + ε, ε ~ N(0, noise²). noise = 0 means that the answer is f(x) itself.
+
+    >>> Point(noise=0.1, cost=10, name="lab").theta.round(3).tolist()
+    [-2.303]
+    """
+
+    gaussian: ClassVar[bool] = True
+    noise: Any = positive(0.1, "noise", zero=True)
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        y = as_numbers(answers, (n,), f"{n} numbers")
+        refuse(~np.isfinite(y), y, "finite numbers", "leave missing answers out; censored ones are Interval answers")
+        return y
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
+        s2 = v + self.noise**2
+        z = (answers - m) / s2
+        return Partition(-0.5 * (z * (answers - m) + np.log(s2) + _LOG_2PI), z, -1.0 / s2, self.noise**2 / s2)
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives:
+        if self.noise == 0.0:
+            raise InvalidInput("noise", "a positive number for Laplace", 0.0, "use exact inference or EP")
+        p = self.log_partition(answers, g, np.zeros_like(g))
+        return Derivatives(p.log_z, p.d1, p.d2, np.zeros_like(g))
+
+    def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
+        if self.noise == 0.0:
+            return np.zeros((len(m), 0))
+        p = self.log_partition(answers, m, v)
+        return (self.noise**2 * (p.d1**2 + p.d2))[:, None]
+
+    def answers(self, m: Array, v: Array) -> NormalAnswers:
+        return NormalAnswers(m, v + self.noise**2)
+
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array:
+        return g + self.noise * rng.standard_normal(np.shape(g))

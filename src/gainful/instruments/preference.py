@@ -1,0 +1,53 @@
+"""Which of two places is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.instruments import window
+from gainful.instruments.answers import DiscreteAnswers
+from gainful.instruments.base import Derivatives, Instrument, Partition, as_booleans
+from gainful.instruments.binary import _half_line
+from gainful.parameters import positive
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Preference(Instrument):
+    """A query is a pair (u, v); True says that u is preferred: f(u) + ε_u > f(v) + ε_v, each ε ~ N(0, noise²) (bald 3.2).
+
+    P(True | f) = Φ((f(u) − f(v))/(√2 noise)). The default noise, 1/√2, makes that Φ(f(u) − f(v)).
+    """
+
+    query: ClassVar[str] = "pair"
+    noise: Any = positive(float(np.sqrt(0.5)), "noise", zero=True)
+
+    @property
+    def _spread(self) -> float:
+        return float(np.sqrt(2.0)) * float(self.noise)
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
+        return window.partition(*_half_line(answers), self._spread, m, v)
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives:
+        return window.derivatives(*_half_line(answers), self._spread, g)
+
+    def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
+        if self.noise == 0.0:
+            return np.zeros((len(m), 0))
+        return window.pullback_noise(*_half_line(answers), self._spread, m, v)[:, None]
+
+    def answers(self, m: Array, v: Array) -> DiscreteAnswers:
+        logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
+        return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))
+
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array:
+        return (g + self._spread * rng.standard_normal(np.shape(g)) > 0.0).astype(float)

@@ -1,0 +1,234 @@
+"""What a kernel is: a covariance function that is a value, and its pullback.
+
+    k(X, Z)                       the matrix K (N, M); with a batch of S parameter settings (S, N, M)
+    K, back = k.vjp(X, Z)         the matrix, and G = dL/dK -> dL/dtheta, with no stack of derivative matrices
+    k.pullback_inputs(X, Z, G)    dL/dX (N, D), holding Z fixed
+    k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
+    k + k, k * k, 2.0 * k, k.on(dims)
+
+Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.parameters import Parametrised, Slot
+
+Array = NDArray[np.float64]
+Pullback = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Kernel(Parametrised, ABC):
+    """A covariance function; see the module for its verbs."""
+
+    @abstractmethod
+    def matrix(self, X: Array, Z: Array) -> Array:
+        """K (N, M) for places X (N, D) and Z (M, D), already arrays of floats."""
+
+    @abstractmethod
+    def diag(self, X: Array) -> Array:
+        """k(x, x) for each row, (N,)."""
+
+    @abstractmethod
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        """K and the map from G = dL/dK (N, M) to dL/dtheta (P,)."""
+
+    @abstractmethod
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        """dL/dX (N, D) for G = dL/dK, with Z held fixed."""
+
+    @abstractmethod
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        """dL/dX (N, D) for g = dL/d diag(X), (N,)."""
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
+        places = as_places(X, "X")
+        others = places if Z is None else as_places(Z, "Z")
+        if places.shape[1] != others.shape[1]:
+            raise InvalidInput(
+                "Z", f"places with {places.shape[1]} coordinates like X", others.shape, "use the same columns"
+            )
+        return self.matrix(places, others)
+
+    def pullback(self, X: Array, Z: Array, G: Array) -> Array:
+        """dL/dtheta (P,) for G = dL/dK (N, M)."""
+        return self.vjp(X, Z)[1](G)
+
+    def bind(self, names: Sequence[str]) -> Self:
+        """The same kernel with the dimensions that it calls by name turned into column numbers."""
+        changes = {
+            f.name: getattr(self, f.name).bind(names) for f in fields(self) if isinstance(getattr(self, f.name), Kernel)
+        }
+        return replace(self, **changes)
+
+    def on(self, dims: Sequence[int] | Sequence[str] | int | str) -> On:
+        """This kernel seeing only some columns, by number or by the names of the space's dimensions."""
+        return On(self, (dims,) if isinstance(dims, int | str) else tuple(dims))
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        return Sum(self, _lift(other))
+
+    def __radd__(self, other: float) -> Kernel:
+        return Sum(_lift(other), self)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        return Product(self, _lift(other))
+
+    def __rmul__(self, other: float) -> Kernel:
+        return Product(_lift(other), self)
+
+
+def as_places(X: ArrayLike, argument: str) -> Array:
+    """X as (N, D) floats, or an InvalidInput that says what to do."""
+    try:
+        array = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput(argument, "numbers, one row per place", X, "convert the table to numbers") from None
+    if array.ndim != 2:
+        raise InvalidInput(
+            argument,
+            "an array of shape (n, d), one row per place",
+            f"shape {array.shape}",
+            "use .reshape(-1, 1) for one dimension, or [x] for one place",
+        )
+    if not np.all(np.isfinite(array)):
+        raise InvalidInput(argument, "finite coordinates", "NaN or infinity", "remove or repair those rows")
+    return array
+
+
+def _lift(value: Kernel | float) -> Kernel:
+    from gainful.kernels.simple import Constant  # Constant is itself a kernel: the one circle in this room
+
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value)
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k(x, z) = a(x, z) + b(x, z)."""
+
+    left: Kernel
+    right: Kernel
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return self.left.matrix(X, Z) + self.right.matrix(X, Z)
+
+    def diag(self, X: Array) -> Array:
+        return self.left.diag(X) + self.right.diag(X)
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.vjp(X, Z)
+        b, back_b = self.right.vjp(X, Z)
+        return a + b, lambda G: np.concatenate([back_a(G), back_b(G)])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return self.left.pullback_inputs(X, Z, G) + self.right.pullback_inputs(X, Z, G)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return self.left.pullback_diag_inputs(X, g) + self.right.pullback_diag_inputs(X, g)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """k(x, z) = a(x, z) · b(x, z)."""
+
+    left: Kernel
+    right: Kernel
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return self.left.matrix(X, Z) * self.right.matrix(X, Z)
+
+    def diag(self, X: Array) -> Array:
+        return self.left.diag(X) * self.right.diag(X)
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.vjp(X, Z)
+        b, back_b = self.right.vjp(X, Z)
+        return a * b, lambda G: np.concatenate([back_a(G * b), back_b(G * a)])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        a, b = self.left.matrix(X, Z), self.right.matrix(X, Z)
+        return self.left.pullback_inputs(X, Z, G * b) + self.right.pullback_inputs(X, Z, G * a)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        a, b = self.left.diag(X), self.right.diag(X)
+        return self.left.pullback_diag_inputs(X, g * b) + self.right.pullback_diag_inputs(X, g * a)
+
+
+@dataclass(frozen=True)
+class On(Kernel):
+    """k(x, z) = base(x[dims], z[dims])."""
+
+    base: Kernel
+    dims: tuple[int, ...] | tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        ok = len(self.dims) > 0 and len(set(self.dims)) == len(self.dims)
+        if not ok or not all(isinstance(d, str) or d >= 0 for d in self.dims):
+            raise InvalidInput(
+                "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"
+            )
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column numbers; names must have been bound to a space first."""
+        if any(isinstance(d, str) for d in self.dims):
+            raise InvalidInput(
+                "dims", "column numbers", self.dims, "give the GP its space (GP(kernel, space=space)) or call .bind(names)"
+            )
+        return tuple(int(d) for d in self.dims)
+
+    def groups(self) -> list[list[Slot]]:
+        named = any(isinstance(d, str) for d in self.dims)
+
+        def seen(slot: Slot) -> tuple[int, ...] | None:
+            if named:
+                return None
+            return self.columns if slot.dims is None else tuple(self.columns[d] for d in slot.dims)
+
+        return [[slot._replace(dims=seen(slot)) for slot in group] for group in self.base.groups()]
+
+    def bind(self, names: Sequence[str]) -> Self:
+        unknown = [d for d in self.dims if isinstance(d, str) and d not in names]
+        if unknown:
+            raise InvalidInput("dims", f"names among {list(names)}", unknown, "use the space's own dimension names")
+        columns = tuple(list(names).index(d) if isinstance(d, str) else d for d in self.dims)
+        return replace(self, base=self.base.bind([names[c] for c in columns]), dims=columns)
+
+    def _see(self, X: Array) -> Array:
+        columns = self.columns
+        if max(columns) >= X.shape[1]:
+            raise InvalidInput(
+                "dims", f"columns below {X.shape[1]}, the number of coordinates", columns, "check X and dims"
+            )
+        return np.ascontiguousarray(X[:, columns])
+
+    def _put(self, X: Array, seen: Array) -> Array:
+        out = np.zeros_like(X)
+        out[:, self.columns] = seen
+        return out
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return self.base.matrix(self._see(X), self._see(Z))
+
+    def diag(self, X: Array) -> Array:
+        return self.base.diag(self._see(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.base.vjp(self._see(X), self._see(Z))
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return self._put(X, self.base.pullback_inputs(self._see(X), self._see(Z), G))
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return self._put(X, self.base.pullback_diag_inputs(self._see(X), g))

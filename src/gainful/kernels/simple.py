@@ -1,0 +1,130 @@
+"""Constant, linear and periodic kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.distance import check_lengthscale
+from gainful.parameters import positive
+
+Array = NDArray[np.float64]
+
+
+def _batch(parameter: Any, axes: int) -> Array:
+    """A scalar parameter, or a batch of them with `axes` axes to the right."""
+    value = np.asarray(parameter, dtype=float)
+    return value.reshape(value.shape + (1,) * axes) if value.ndim else value
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """k(x, z) = variance: an unknown offset."""
+
+    variance: Any = positive(1.0, "variance")
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return _batch(self.variance, 2) * np.ones((len(X), len(Z)))
+
+    def diag(self, X: Array) -> Array:
+        return _batch(self.variance, 1) * np.ones(len(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, z) = variance · x·z: a plane through the origin. Scale or centre the inputs so that the origin means something."""
+
+    variance: Any = positive(1.0, "slope")
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return _batch(self.variance, 2) * (X @ Z.T)
+
+    def diag(self, X: Array) -> Array:
+        return _batch(self.variance, 1) * np.einsum("id,id->i", X, X)
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K = self.matrix(X, Z)
+        return K, lambda G: np.array([np.vdot(G, K)])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return self.variance * (G @ Z)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return 2.0 * self.variance * g[:, None] * X
+
+
+@dataclass(frozen=True)
+class Periodic(Kernel):
+    """k(x, z) = variance · exp(−2 Σ_d sin²(π (x_d − z_d)/p_d)/ℓ_d²): functions that repeat with the period.
+
+    lengthscale and period may be one number or one per dimension.
+    """
+
+    lengthscale: Any = positive(1.0, "shape", per_dimension=True)
+    period: Any = positive(1.0, "period", per_dimension=True)
+    variance: Any = positive(1.0, "variance")
+
+    def _scales(self, dimensions: int) -> tuple[Array, Array]:
+        """ℓ and p as (..., D): with a batch axis where the parameters have one."""
+        check_lengthscale(self.lengthscale, dimensions)
+        check_lengthscale(self.period, dimensions)
+        length, period = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (self.lengthscale, self.period))
+        return (
+            np.broadcast_to(length, (*length.shape[:-1], dimensions)),
+            np.broadcast_to(period, (*period.shape[:-1], dimensions)),
+        )
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        length, period = self._scales(X.shape[1])
+        exponent: Array = np.zeros((len(X), len(Z)))
+        for d in range(X.shape[1]):
+            phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[..., d, None, None])
+            exponent = exponent - 2.0 * (np.sin(phase) / length[..., d, None, None]) ** 2
+        return _batch(self.variance, 2) * np.exp(exponent)
+
+    def diag(self, X: Array) -> Array:
+        return _batch(self.variance, 1) * np.ones(len(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K = self.matrix(X, Z)
+
+        def back(G: Array) -> Array:
+            length, period = self._scales(X.shape[1])
+            GK = G * K
+            lengths, periods = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+            for d in range(X.shape[1]):
+                phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
+                lengths[d] = 4.0 / length[d] ** 2 * np.vdot(GK, np.sin(phase) ** 2)
+                periods[d] = 2.0 / length[d] ** 2 * np.vdot(GK, phase * np.sin(2.0 * phase))
+            return np.concatenate([
+                lengths if np.ndim(self.lengthscale) else [lengths.sum()],
+                periods if np.ndim(self.period) else [periods.sum()],
+                [GK.sum()],
+            ])
+
+        return K, back
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        length, period = self._scales(X.shape[1])
+        GK = G * self.matrix(X, Z)
+        out = np.zeros_like(X)
+        for d in range(X.shape[1]):
+            phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
+            out[:, d] = -2.0 * np.pi / (period[d] * length[d] ** 2) * np.einsum("ij,ij->i", GK, np.sin(2.0 * phase))
+        return out
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)

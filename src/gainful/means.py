@@ -1,0 +1,158 @@
+"""Mean functions: what the unknown function looks like before any answer, up to a Gaussian process.
+
+    m(X)                   the values (N,); with a batch of S parameter settings (S, N)
+    values, back = m.vjp(X)   and g = dL/dm -> dL/dtheta
+    m.pullback_inputs(X, g)   dL/dX (N, D)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.errors import InvalidInput
+from gainful.parameters import Parametrised, Slot, positive, real
+
+__all__ = ["ConstantMean", "LinearMean", "Mean", "NotchMean", "Zero"]
+
+Array = NDArray[np.float64]
+Pullback = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Mean(Parametrised, ABC):
+    """A mean function; see the module for its verbs."""
+
+    @abstractmethod
+    def __call__(self, X: Array) -> Array:
+        """The mean at each place, (N,)."""
+
+    @abstractmethod
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        """The values and the map from g = dL/dm (N,) to dL/dtheta (P,)."""
+
+    @abstractmethod
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        """dL/dX (N, D)."""
+
+    def bind(self, names: Sequence[str]) -> Self:
+        """The same mean with a dimension that it calls by name turned into a column number."""
+        return self
+
+
+@dataclass(frozen=True)
+class Zero(Mean):
+    """m(x) = 0."""
+
+    def __call__(self, X: Array) -> Array:
+        return np.zeros(len(X))
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        return self(X), lambda g: np.zeros(0)
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class ConstantMean(Mean):
+    """m(x) = value."""
+
+    value: Any = real(0.0, "location")
+
+    def __call__(self, X: Array) -> Array:
+        return np.asarray(self.value, dtype=float)[..., None] * np.ones(len(X))
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        return self(X), lambda g: np.array([g.sum()])
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class LinearMean(Mean):
+    """m(x) = intercept + slope · x, with one slope per dimension (or one for the sum of the coordinates)."""
+
+    slope: Any = real(0.0, "gradient", per_dimension=True)
+    intercept: Any = real(0.0, "location")
+
+    def __call__(self, X: Array) -> Array:
+        slope = np.atleast_1d(np.asarray(self.slope, dtype=float))
+        if slope.shape[-1] not in (1, X.shape[1]):
+            raise InvalidInput(
+                "slope", f"one number or {X.shape[1]}, one per dimension", f"{slope.shape[-1]}", "match X's columns"
+            )
+        return np.sum(X * slope[..., None, :], axis=-1) + np.asarray(self.intercept, dtype=float)[..., None]
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        def back(g: Array) -> Array:
+            slopes = g @ X
+            return np.concatenate([slopes if np.ndim(self.slope) else [slopes.sum()], [g.sum()]])
+
+        return self(X), back
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        return g[:, None] * np.broadcast_to(np.asarray(self.slope, dtype=float), (X.shape[1],))
+
+
+@dataclass(frozen=True)
+class NotchMean(Mean):
+    """m(x) = offset − depth · exp(−(x_dim − centre)²/(2 width²)): a constant with a notch in one dimension (structure 4.5).
+
+    Noise-induced hearing loss looks like this along frequency. `dim` is a column number or a dimension's name.
+    """
+
+    offset: Any = real(0.0, "location")
+    depth: Any = positive(1.0, "amplitude")
+    centre: Any = real(0.0, "position")
+    width: Any = positive(1.0, "length")
+    dim: int | str = 0
+
+    @property
+    def _column(self) -> int:
+        if isinstance(self.dim, str):
+            raise InvalidInput("dim", "a column number", self.dim, "give the GP its space, or call .bind(names)")
+        return self.dim
+
+    def groups(self) -> list[list[Slot]]:
+        where = None if isinstance(self.dim, str) else (self.dim,)
+        along = ("length", "position")
+        return [[s._replace(dims=where) if s.role in along else s for s in group] for group in super().groups()]
+
+    def bind(self, names: Sequence[str]) -> Self:
+        if isinstance(self.dim, str) and self.dim not in names:
+            raise InvalidInput("dim", f"a name among {list(names)}", self.dim, "use the space's own dimension names")
+        return replace(self, dim=list(names).index(self.dim)) if isinstance(self.dim, str) else self
+
+    def _bump(self, X: Array) -> tuple[Array, Array]:
+        if self._column >= X.shape[1]:
+            raise InvalidInput("dim", f"a column below {X.shape[1]}", self.dim, "check X and dim")
+        centre, width = (np.asarray(v, dtype=float)[..., None] for v in (self.centre, self.width))
+        z = (X[:, self._column] - centre) / width
+        return z, np.exp(-0.5 * z**2)
+
+    def __call__(self, X: Array) -> Array:
+        offset, depth = (np.asarray(v, dtype=float)[..., None] for v in (self.offset, self.depth))
+        return offset - depth * self._bump(X)[1]
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        z, bump = self._bump(X)
+
+        def back(g: Array) -> Array:
+            notch = g * bump * self.depth
+            centre = -(notch * z).sum() / self.width
+            return np.array([g.sum(), -notch.sum(), centre, -(notch * z**2).sum()])
+
+        return self(X), back
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        z, bump = self._bump(X)
+        out = np.zeros_like(X)
+        out[:, self._column] = g * self.depth * bump * z / self.width
+        return out

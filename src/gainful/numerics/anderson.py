@@ -1,0 +1,46 @@
+"""Anderson acceleration of a fixed-point iteration x ← g(x).
+
+Of the last few points, the combination whose residuals f = g(x) − x cancel best is taken, and one step is made from there
+(Anderson 1965, in the difference form of Walker & Ni 2011). Near a fixed point this is a secant method in the subspace of recent
+steps, which turns slow or oscillating convergence into fast convergence at the cost of a small least-squares problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class History:
+    """The recent points and their residuals, oldest first."""
+
+    points: tuple[Array, ...] = ()
+    residuals: tuple[Array, ...] = ()
+
+
+def step(history: History, x: Array, f: Array, weights: Array, damping: float, memory: int) -> tuple[Array, History]:
+    """The next point and the history to go on with.
+
+    x, f, weights are (P,): the point, g(x) − x, and the size of one unit in each coordinate (residuals are compared after
+    multiplication by it). `damping` in (0, 1] scales the part of the step that the history does not explain.
+
+    >>> A, b = np.array([[0.9, 0.5], [-0.3, 0.2]]), np.array([1.0, 2.0])
+    >>> x, history = np.zeros(2), History()
+    >>> for _ in range(4):
+    ...     x, history = step(history, x, A @ x + b - x, np.ones(2), 1.0, memory=5)
+    >>> bool(np.allclose(x, A @ x + b))
+    True
+    """
+    points, residuals = (*history.points[-memory:], x), (*history.residuals[-memory:], f)
+    out = x + damping * f
+    if len(points) > 1:
+        dx = np.diff(np.stack(points), axis=0)
+        df = np.diff(np.stack(residuals), axis=0)
+        mix = np.linalg.lstsq((df * weights).T, f * weights, rcond=1e-10)[0]
+        out -= (dx + damping * df).T @ mix
+    return out, History(points, residuals)

@@ -1,0 +1,179 @@
+"""Distributions of hyperparameters, each on the parameter's own scale (a lengthscale, not its logarithm).
+
+    prior.log_density(x), prior.slope(x)   log p(x) and its derivative
+    prior.quantile(u)                      the value below which a fraction u of the mass lies (starting points, simulation)
+
+An optimiser works with theta, and a density there is p(x(theta)) · |dx/dtheta|: `log_density_in_theta` adds the Jacobian, so a
+maximum, a Laplace approximation and NUTS all see the same distribution.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv, gammaln, ndtri
+
+from gainful.errors import InvalidInput
+from gainful.parameters import Slot
+
+__all__ = ["Fixed", "Flat", "Gamma", "LogNormal", "Normal", "Prior", "Uniform"]
+
+Array = NDArray[np.float64]
+_LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class Prior(ABC):
+    """A distribution of one hyperparameter."""
+
+    @abstractmethod
+    def log_density(self, x: float) -> float: ...
+
+    @abstractmethod
+    def slope(self, x: float) -> float: ...
+
+    @abstractmethod
+    def quantile(self, u: float) -> float: ...
+
+
+def _require(fine: bool, argument: str, expected: str, got: object) -> None:
+    if not fine:
+        raise InvalidInput(argument, expected, got, "see the prior's formula in its docstring")
+
+
+@dataclass(frozen=True)
+class LogNormal(Prior):
+    """log x ~ N(mu, sigma²): the median is exp(mu)."""
+
+    mu: float = 0.0
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(bool(np.isfinite(self.mu)), "mu", "a finite number", self.mu)
+        _require(bool(np.isfinite(self.sigma)) and self.sigma > 0, "sigma", "a finite positive number", self.sigma)
+
+    def log_density(self, x: float) -> float:
+        z = (np.log(x) - self.mu) / self.sigma
+        return float(-0.5 * z**2 - np.log(x * self.sigma) - _LOG_ROOT_2PI)
+
+    def slope(self, x: float) -> float:
+        return float(-((np.log(x) - self.mu) / self.sigma**2 + 1.0) / x)
+
+    def quantile(self, u: float) -> float:
+        return float(np.exp(self.mu + self.sigma * ndtri(u)))
+
+
+@dataclass(frozen=True)
+class Gamma(Prior):
+    """p(x) ∝ x^(shape − 1) exp(−rate · x): the mean is shape/rate."""
+
+    shape: float = 1.0
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(bool(np.isfinite(self.shape)) and self.shape > 0, "shape", "a finite positive number", self.shape)
+        _require(bool(np.isfinite(self.rate)) and self.rate > 0, "rate", "a finite positive number", self.rate)
+
+    def log_density(self, x: float) -> float:
+        a, b = self.shape, self.rate
+        return float(a * np.log(b) - gammaln(a) + (a - 1.0) * np.log(x) - b * x)
+
+    def slope(self, x: float) -> float:
+        return (self.shape - 1.0) / x - self.rate
+
+    def quantile(self, u: float) -> float:
+        return float(gammaincinv(self.shape, u)) / self.rate
+
+
+@dataclass(frozen=True)
+class Normal(Prior):
+    """x ~ N(mean, sd²), for parameters of any sign."""
+
+    mean: float = 0.0
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(bool(np.isfinite(self.mean)), "mean", "a finite number", self.mean)
+        _require(bool(np.isfinite(self.sd)) and self.sd > 0, "sd", "a finite positive number", self.sd)
+
+    def log_density(self, x: float) -> float:
+        return float(-0.5 * ((x - self.mean) / self.sd) ** 2 - np.log(self.sd) - _LOG_ROOT_2PI)
+
+    def slope(self, x: float) -> float:
+        return (self.mean - x) / self.sd**2
+
+    def quantile(self, u: float) -> float:
+        return float(self.mean + self.sd * ndtri(u))
+
+
+@dataclass(frozen=True)
+class Uniform(Prior):
+    """p(x) = 1/(high − low) between low and high, and nothing outside."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        fine = bool(np.isfinite([self.low, self.high]).all()) and self.low < self.high
+        _require(fine, "low, high", "finite numbers with low < high", (self.low, self.high))
+
+    def log_density(self, x: float) -> float:
+        return float(-np.log(self.high - self.low)) if self.low <= x <= self.high else -np.inf
+
+    def slope(self, x: float) -> float:
+        return 0.0
+
+    def quantile(self, u: float) -> float:
+        return self.low + u * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Fixed(Prior):
+    """The parameter stays where it is: it is not learned."""
+
+    def log_density(self, x: float) -> float:
+        return 0.0
+
+    def slope(self, x: float) -> float:
+        return 0.0
+
+    def quantile(self, u: float) -> float:
+        raise InvalidInput("prior", "a prior to draw from", self, "a fixed parameter keeps its value")
+
+
+@dataclass(frozen=True)
+class Flat(Prior):
+    """Nothing is said: maximum likelihood, flat in theta."""
+
+    def log_density(self, x: float) -> float:
+        return 0.0
+
+    def slope(self, x: float) -> float:
+        return 0.0
+
+    def quantile(self, u: float) -> float:
+        raise InvalidInput("prior", "a prior to draw from", self, "a flat prior has no quantiles; give a proper one")
+
+
+def log_density_in_theta(priors: Sequence[Prior], slots: Sequence[Slot], theta: Array) -> tuple[float, Array]:
+    """Σ log p(theta_i), Jacobians included, and its gradient; `Flat` and `Fixed` contribute nothing."""
+    value, gradient = 0.0, np.zeros(len(slots))
+    for i, (prior, slot) in enumerate(zip(priors, slots, strict=True)):
+        if isinstance(prior, Flat | Fixed):
+            continue
+        t = float(theta[i])
+        if slot.transform == "log":
+            x, log_jacobian, jacobian, bend = float(np.exp(t)), t, float(np.exp(t)), 1.0
+        elif slot.transform == "logit":
+            x = float(1.0 / (1.0 + np.exp(-t)))
+            jacobian = x * (1.0 - x)
+            log_jacobian, bend = float(np.log(jacobian)), 1.0 - 2.0 * x
+        else:
+            x, log_jacobian, jacobian, bend = t, 0.0, 1.0, 0.0
+        value += prior.log_density(x) + log_jacobian
+        gradient[i] = prior.slope(x) * jacobian + bend
+    return value, gradient
