@@ -2,8 +2,8 @@
 
     data = Data().add(lab, X, y).add(look, X2, ranks)
 
-Observations keep the order in which they were added. Every observation sees the function through rows of g = A f(places), where
-a row of A picks one place, or the difference of two.
+Observations keep the order in which they were added. Every observation sees the function through rows of g = A
+f(places), where a row of A picks one place, or the difference of two.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _SHAPES = {"place": "(n, d)", "pair": "(n, 2, d), a pair of places each", "set":
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Answers of one instrument: X is (n, d), (n, 2, d) for pairs or (n, k, d) for sets; answers are canonical, (n, ...)."""
+    """Answers of one instrument: X is (n, d), (n, 2, d) for pairs or (n, k, d) for sets; answers are canonical, (n,
+    ...)."""
 
     instrument: Instrument
     X: Array
@@ -45,8 +46,9 @@ class Batch:
 class Layout:
     """Data as inference reads it.
 
-    places (P, D); first, second (F,): row i of g is f(first_i), minus f(second_i) where second_i ≥ 0; terms with their rows;
-    owners: for each term the number of its instrument; starts (N + 1,): the rows of observation n are starts[n]:starts[n + 1].
+    places (P, D); first, second (F,): row i of g is f(first_i), minus f(second_i) where second_i ≥ 0; terms with
+    their rows; owners: for each term the number of its instrument; starts (N + 1,): the rows of observation n are
+    starts[n]:starts[n + 1].
     """
 
     places: Array
@@ -92,6 +94,18 @@ class Layout:
         """A K Aᵀ."""
         return K if self.direct else self.pick(self.pick(K).T).T
 
+    def tail(self, rows: int, places: int) -> Layout:
+        """The picking of the rows from `rows` on, among the places from `places` on (of data added later)."""
+        second = self.second[rows:]
+        return Layout(
+            self.places[places:],
+            self.first[rows:] - places,
+            np.where(second >= 0, second - places, -1),
+            (),
+            (),
+            self.starts[:0],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -119,9 +133,12 @@ class Data:
             )
         if self.dimensions is not None and len(queries) and queries.shape[-1] != self.dimensions:
             raise InvalidInput(
-                "X", f"places with {self.dimensions} coordinates, as before", f"{queries.shape[-1]}", "match the columns"
+                "X",
+                f"places with {self.dimensions} coordinates, as before",
+                f"{queries.shape[-1]}",
+                "match the columns",
             )
-        canonical = instrument.validate([answers] if single else answers, len(queries))  # type: ignore[list-item]
+        canonical = instrument.validate(np.asarray(answers)[None] if single else answers, len(queries))
         queries, canonical = np.array(queries), np.array(canonical)
         queries.flags.writeable = canonical.flags.writeable = False
         return Data((*self.batches, Batch(instrument, queries, canonical))) if len(queries) else self
@@ -129,7 +146,9 @@ class Data:
     def join(self, more: Data) -> Data:
         """These observations, then those."""
         if None not in (self.dimensions, more.dimensions) and self.dimensions != more.dimensions:
-            raise InvalidInput("data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns")
+            raise InvalidInput(
+                "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
+            )
         return Data((*self.batches, *more.batches))
 
     def without(self, observations: int | Iterable[int]) -> Data:

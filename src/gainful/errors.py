@@ -3,8 +3,8 @@
     GainfulError
     ├── InvalidInput (also a ValueError)   an argument is not what was asked for
     ├── NumericalError                     a computation cannot be carried out in double precision
-    ├── NotConverged                       an iteration ended without reaching its fixed point, and the caller asked to know
-    └── MissingExtra (also an ImportError) an optional dependency is not installed
+    ├── NotConverged                       an iteration ended without reaching its fixed point, and the caller asked
+    to know └── MissingExtra (also an ImportError) an optional dependency is not installed
 
 Warnings (never silent, never fatal):
 

@@ -30,8 +30,9 @@ Array = NDArray[np.float64]
 class GP(Parametrised):
     """f ~ GP(mean, kernel), with priors on their hyperparameters.
 
-    `priors` maps names (see `names`, and an instrument's own such as "lab.noise") to priors; what is not named gets a default
-    from the scale of the space or of the data. With a `space`, kernels and means may call its dimensions by name.
+    `priors` maps names (see `names`, and an instrument's own such as "lab.noise") to priors; what is not named gets a
+    default from the scale of the space or of the data. With a `space`, kernels and means may call its dimensions by
+    name.
 
     >>> from gainful.kernels import SE
     >>> gp = GP(SE(lengthscale=0.2))
@@ -72,6 +73,9 @@ class GP(Parametrised):
             raise InvalidInput("data", "a Data value", data, "for instance Data().add(Point(noise=0.1), X, y)")
         if self.space is not None and data.dimensions not in (None, len(self.space.names)):
             raise InvalidInput(
-                "data", f"places with {len(self.space.names)} coordinates, like the space", data.dimensions, "match them"
+                "data",
+                f"places with {len(self.space.names)} coordinates, like the space",
+                data.dimensions,
+                "match them",
             )
         return data

@@ -1,8 +1,8 @@
 """Mean functions: what the unknown function looks like before any answer, up to a Gaussian process.
 
-    m(X)                   the values (N,); with a batch of S parameter settings (S, N)
-    values, back = m.vjp(X)   and g = dL/dm -> dL/dtheta
-    m.pullback_inputs(X, g)   dL/dX (N, D)
+m(X)                   the values (N,); with a batch of S parameter settings (S, N)
+values, back = m.vjp(X)   and g = dL/dm -> dL/dtheta
+m.pullback_inputs(X, g)   dL/dX (N, D)
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class LinearMean(Mean):
 
 @dataclass(frozen=True)
 class NotchMean(Mean):
-    """m(x) = offset − depth · exp(−(x_dim − centre)²/(2 width²)): a constant with a notch in one dimension (structure 4.5).
+    """m(x) = offset − depth · exp(−(x_dim − centre)²/(2 width²)): a constant with a notch in one dimension (structure
+    4.5).
 
     Noise-induced hearing loss looks like this along frequency. `dim` is a column number or a dimension's name.
     """

@@ -1,19 +1,21 @@
 """Values with learnable parameters, seen by an optimiser as one vector ``theta``.
 
-A kernel, a mean or an instrument is a frozen dataclass. Its learnable numbers are fields declared with `positive`, `real`,
-`fraction` or `ordered`; everything else about ``theta`` follows from that declaration, for a single kernel as for a tree of
-them:
+A kernel, a mean or an instrument is a frozen dataclass. Its learnable numbers are fields declared with `positive`,
+`real`, `fraction` or `ordered`; everything else about ``theta`` follows from that declaration, for a single kernel as
+for a tree of them:
 
     theta  = concatenation, in field order, of log(positive), real, logit(fraction), (first, log gaps) of ordered
-    slots  = for each entry of theta its name, its role (what scale it has, which default priors need) and its dimensions
+    slots  = for each entry of theta its name, its role (what scale it has, which default priors need) and its
+    dimensions
 
-A positive number that is exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta.
+A positive number that is exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in
+theta.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +27,8 @@ Array = NDArray[np.float64]
 
 
 class Slot(NamedTuple):
-    """One entry of theta: what it is called, what it measures, how it is transformed, which dimensions it belongs to."""
+    """One entry of theta: what it is called, what it measures, how it is transformed, which dimensions it belongs
+    to."""
 
     name: str
     role: str
@@ -73,12 +76,17 @@ def to_theta(slot: Slot, value: float) -> float:
     return float(np.log(value) - np.log1p(-value)) if slot.transform == "logit" else float(value)
 
 
-_INVERSE = {"log": np.exp, "identity": float, "logit": lambda t: 1.0 / (1.0 + np.exp(-t))}
+_INVERSE: dict[str, Callable[[float], float]] = {
+    "log": np.exp,
+    "identity": float,
+    "logit": lambda t: 1.0 / (1.0 + np.exp(-t)),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Parametrised:
-    """The base of every value with parameters: `theta`, `slots`, `names` and `with_theta`, from the field declarations."""
+    """The base of every value with parameters: `theta`, `slots`, `names` and `with_theta`, from the field
+    declarations."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -93,7 +101,8 @@ class Parametrised:
 
     @property
     def theta(self) -> Array:
-        """The learnable parameters as one vector (P,), or (S, P) when the value carries a batch of S parameter settings."""
+        """The learnable parameters as one vector (P,), or (S, P) when the value carries a batch of S parameter
+        settings."""
         parts = [
             part.theta if isinstance(part, Parametrised) else _to_free(field.metadata, part)
             for field, part in self._parts()
@@ -128,7 +137,8 @@ class Parametrised:
     def size(self) -> int:
         """How many entries theta has."""
         return sum(
-            part.size if isinstance(part, Parametrised) else _size(field.metadata, part) for field, part in self._parts()
+            part.size if isinstance(part, Parametrised) else _size(field.metadata, part)
+            for field, part in self._parts()
         )
 
     def with_theta(self, theta: ArrayLike) -> Self:
@@ -136,7 +146,10 @@ class Parametrised:
         vector = np.asarray(theta, dtype=float)
         if vector.ndim not in (1, 2) or vector.shape[-1] != self.size:
             raise InvalidInput(
-                "theta", f"{self.size} numbers ({', '.join(self.names)})", f"shape {vector.shape}", "see .theta and .names"
+                "theta",
+                f"{self.size} numbers ({', '.join(self.names)})",
+                f"shape {vector.shape}",
+                "see .theta and .names",
             )
         return self._rebuild(vector)
 
@@ -156,7 +169,9 @@ class Parametrised:
     def _parts(self) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Parametrised) or ("transform" in field.metadata and not _absent(field.metadata, value)):
+            if isinstance(value, Parametrised) or (
+                "transform" in field.metadata and not _absent(field.metadata, value)
+            ):
                 yield field, value
 
 
@@ -233,7 +248,9 @@ def _from_free(metadata: Any, old: Any, free: Array) -> Any:
         value = 1.0 / (1.0 + np.exp(-free))
     elif transform == "ordered":
         if free.ndim != 1:
-            raise InvalidInput("theta", "one setting for ordered parameters", f"shape {free.shape}", "loop over settings")
+            raise InvalidInput(
+                "theta", "one setting for ordered parameters", f"shape {free.shape}", "loop over settings"
+            )
         return np.concatenate([free[:1], free[0] + np.cumsum(np.exp(free[1:]))])
     else:
         value = free

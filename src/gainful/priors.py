@@ -1,10 +1,11 @@
 """Distributions of hyperparameters, each on the parameter's own scale (a lengthscale, not its logarithm).
 
     prior.log_density(x), prior.slope(x)   log p(x) and its derivative
-    prior.quantile(u)                      the value below which a fraction u of the mass lies (starting points, simulation)
+    prior.quantile(u)                      the value below which a fraction u of the mass lies (starting points,
+    simulation)
 
-An optimiser works with theta, and a density there is p(x(theta)) · |dx/dtheta|: `log_density_in_theta` adds the Jacobian, so a
-maximum, a Laplace approximation and NUTS all see the same distribution.
+An optimiser works with theta, and a density there is p(x(theta)) · |dx/dtheta|: `log_density_in_theta` adds the
+Jacobian, so a maximum, a Laplace approximation and NUTS all see the same distribution.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where one can measure: named dimensions with bounds and units.
 
-    space = Space(Real("east", 0, 2, unit="km"), Real("north", 0, 2, unit="km"))
+space = Space(Real("east", 0, 2, unit="km"), Real("north", 0, 2, unit="km"))
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ class Scale:
 
 
 def scale_of(data: Data, space: Space | None) -> Scale:
-    """From the space's bounds where there are any, from the data otherwise; the function's spread from what answers say of it."""
+    """From the space's bounds where there are any, from the data otherwise; the function's spread from what answers
+    say of it."""
     if space is not None:
         low, high = space.low, space.high
     else:

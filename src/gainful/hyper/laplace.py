@@ -4,8 +4,9 @@
     log p(answers) ≈ log p(answers, theta_hat) − ½ log det Σ⁻¹ + d/2 log 2π                      (4.7)
     f* ~ N(μ, 4/3 ν + ∇μᵀ Σ ∇μ + ∇νᵀ Σ ∇ν/(3ν)),  μ, ν, ∇μ, ∇ν at theta_hat                       (4.10)
 
-The MGP needs how the predictive mean and variance move with theta, the sites included. For every kind of inference that is what
-posteriors at theta_hat ± h say, each found by a warm start from the sites at theta_hat; no likelihood needs anything special.
+The MGP needs how the predictive mean and variance move with theta, the sites included. For every kind of inference
+that is what posteriors at theta_hat ± h say, each found by a warm start from the sites at theta_hat; no likelihood
+needs anything special.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def hyperposterior(fitted: Fitted) -> HyperPosterior:
     values, vectors = np.linalg.eigh(H)
     flat = values < 1e-6
     if np.any(flat):
-        names = [problem.names[free[int(np.argmax(np.abs(vectors[:, i])))]] for i in np.flatnonzero(flat)]
+        silent = [problem.names[free[int(np.argmax(np.abs(vectors[:, i])))]] for i in np.flatnonzero(flat)]
         warnings.warn(
-            f"the answers and priors say nothing of {names}: their density is flat or not at a maximum; "
+            f"the answers and priors say nothing of {silent}: their density is flat or not at a maximum; "
             "its curvature is taken as 1e-6; give them proper priors",
             ConvergenceWarning,
             stacklevel=2,

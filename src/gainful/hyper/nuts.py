@@ -38,7 +38,8 @@ def nuts(
 ) -> Belief:
     """A belief of equally weighted posteriors, one per kept draw of the hyperparameters: chains · draws/thin of them.
 
-    The density is exact for exact inference, and EP's or Laplace's own otherwise. Sampling starts at the maximum. Needs proper priors.
+    The density is exact for exact inference, and EP's or Laplace's own otherwise. Sampling starts at the maximum.
+    Needs proper priors.
     """
     try:
         import nutpie
@@ -48,7 +49,9 @@ def nuts(
     problem = Problem.of(gp, data, priors, inference)
     improper = [n for n, p in zip(problem.names, problem.priors, strict=True) if isinstance(p, Flat)]
     if improper:
-        raise InvalidInput("priors", "proper priors for sampling", f"Flat() for {improper}", "use LogNormal, for instance")
+        raise InvalidInput(
+            "priors", "proper priors for sampling", f"Flat() for {improper}", "use LogNormal, for instance"
+        )
     if not len(problem.free):
         return Belief([gp.condition(data, inference)])
     best = fit(gp, data, priors=priors, inference=inference, starts=1)
@@ -61,7 +64,9 @@ def nuts(
         expanded_names=["theta"],
         make_initial_point_fn=lambda _: best.theta[problem.free].copy(),
     )
-    trace: Any = nutpie.sample(compiled, draws=draws, tune=tune, chains=chains, cores=1, seed=seed, progress_bar=progress)
+    trace: Any = nutpie.sample(
+        compiled, draws=draws, tune=tune, chains=chains, cores=1, seed=seed, progress_bar=progress
+    )
     kept = np.asarray(trace.posterior["theta"].values)[:, ::thin].reshape(-1, len(problem.free))
     posteriors = []
     for part in kept:
@@ -82,7 +87,9 @@ def _density(problem: Problem, sites: Any) -> Callable[[Array], tuple[float, Arr
         try:
             value, gradient, _ = problem.log_density(theta, None if problem.data.layout.gaussian else sites)
         except NumericalError:
-            return -np.inf, np.zeros(len(problem.free))  # outside what double precision can evaluate: a divergence, counted there
+            return -np.inf, np.zeros(
+                len(problem.free)
+            )  # outside what double precision can evaluate: a divergence, counted there
         return value, gradient[problem.free]
 
     return log_density

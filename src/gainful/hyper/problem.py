@@ -1,7 +1,7 @@
 """Hyperparameters as one vector: the kernel's, the mean's and the instruments' own, with their priors.
 
-log p(theta | answers) = log p(answers | theta) + log p(theta) + constant, with its exact gradient; MAP, the Laplace approximation
-and NUTS all ask this one value.
+log p(theta | answers) = log p(answers | theta) + log p(theta) + constant, with its exact gradient; MAP, the Laplace
+approximation and NUTS all ask this one value.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ class Problem:
         method: Inference = inference or (Exact() if data.layout.gaussian else EP())
         problem = Problem(gp, data, {}, method)
         if isinstance(priors, Prior):
-            given = {name: priors for name in problem.names} | dict(gp.priors)
+            given = dict.fromkeys(problem.names, priors) | dict(gp.priors)
         else:
             given = {**gp.priors, **(priors or {})}
         unknown = sorted(set(given) - set(problem.names))
         if unknown:
-            raise InvalidInput("priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'")
+            raise InvalidInput(
+                "priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'"
+            )
         return Problem(gp, data, given, method)
 
     @cached_property

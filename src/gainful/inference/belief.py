@@ -48,7 +48,9 @@ class Belief:
             raise InvalidInput("posteriors", "one or more posteriors", posteriors, "condition a GP on data first")
         given = np.full(len(parts), 1.0 / len(parts)) if weights is None else np.asarray(weights, dtype=float)
         if given.shape != (len(parts),) or not np.all(np.isfinite(given)) or np.any(given < 0.0) or given.sum() <= 0.0:
-            raise InvalidInput("weights", f"{len(parts)} weights, none negative, not all zero", weights, "one per posterior")
+            raise InvalidInput(
+                "weights", f"{len(parts)} weights, none negative, not all zero", weights, "one per posterior"
+            )
         object.__setattr__(self, "posteriors", parts)
         object.__setattr__(self, "weights", given / given.sum())
 

@@ -1,23 +1,26 @@
 """Expectation propagation: parallel, adaptively damped, warm-started.
 
-For each observation that is not Gaussian, the cavity is the belief about its row(s) of g without its own site, N(μ_c, v_c). The
-new site makes the belief match the mean and variance of cavity × likelihood (Minka 2001; mixed 3; Rasmussen & Williams 3.6):
+For each observation that is not Gaussian, the cavity is the belief about its row(s) of g without its own site, N(μ_c,
+v_c). The new site makes the belief match the mean and variance of cavity × likelihood (Minka 2001; mixed 3; Rasmussen &
+Williams 3.6):
 
     τ = −d2/ρ,   ν = (d1 − μ_c d2)/ρ,   ρ = tilted variance / v_c
 
-Cavities come from leave-one-out identities instead of differences of precisions, which lose every digit for narrow intervals:
+Cavities come from leave-one-out identities instead of differences of precisions, which lose every digit for narrow
+intervals:
 
     b = s (B⁻¹)_ii,   v_c = Var[g_i]/b,   μ_c = E[g_i] − v_c α_i
 
 and with them the evidence needs no large terms that cancel (the sums over Gaussian rows i ∈ G and the others):
 
-    log Z = Σ_{i∉G} [log Ẑ_i − ½ log b_i − ½ α_i (μ_c,i − m_i)] + Σ_{i∈G} [log r_i − ½ log 2π − ½ α_i (y_i − m_i)] − ½ log|B|
+    log Z = Σ_{i∉G} [log Ẑ_i − ½ log b_i − ½ α_i (μ_c,i − m_i)] + Σ_{i∈G} [log r_i − ½ log 2π − ½ α_i (y_i − m_i)] − ½
+    log|B|
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 from gainful.data import Layout
 from gainful.errors import NumericalError
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
-from gainful.inference.solution import Convergence, Solution, gaussian_evidence, gaussian_sites, is_block
+from gainful.inference.solution import Convergence, Solution, gaussian_evidence, is_block, warm
 from gainful.instruments.base import Rows, Term
 from gainful.numerics.anderson import History, step
 
@@ -33,7 +36,8 @@ Array = NDArray[np.float64]
 
 
 class Proposal(NamedTuple):
-    """What one look at every cavity says: the sites it asks for, the log Ẑ terms of the evidence, the distance still to go."""
+    """What one look at every cavity says: the sites it asks for, the log Ẑ terms of the evidence, the distance still
+    to go."""
 
     sites: Sites
     evidence: float
@@ -42,11 +46,12 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class EP:
-    """Expectation propagation. `tolerance` bounds the mismatch of tilted and fitted moments, in posterior standard deviations.
+    """Expectation propagation. `tolerance` bounds the mismatch of tilted and fitted moments, in posterior standard
+    deviations.
 
     Every observation's mean and variance are matched; exact for one observation of any kind and for Gaussian answers.
-    Undamped parallel updates oscillate when answers are many and one-sided, so the iteration is accelerated (Anderson, with
-    `memory` past steps) and backs off whenever the mismatch grows.
+    Undamped parallel updates oscillate when answers are many and one-sided, so the iteration is accelerated
+    (Anderson, with `memory` past steps) and backs off whenever the mismatch grows.
     """
 
     tolerance: float = 1e-10
@@ -54,7 +59,7 @@ class EP:
     memory: int = 6
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
-        state = condition_on(start if start is not None else gaussian_sites(layout), mean, cov)
+        state = condition_on(warm(start, layout), mean, cov)
         if layout.gaussian:
             settled = Convergence(True, 0, 0.0, "exact: every answer is Gaussian")
             return Solution(state, gaussian_evidence(layout, state), settled)
@@ -71,7 +76,8 @@ class EP:
         """Why the iteration ends here, or None."""
         if residual <= self.tolerance:
             return Convergence(True, pace.iteration, residual, f"converged in {pace.iteration} iterations")
-        # B is formed in double precision: its smallest eigenvalues, near 1, are known to eps·‖B‖ and so are the cavities.
+        # B is formed in double precision: its smallest eigenvalues, near 1, are known to eps·‖B‖ and so are the
+        # cavities.
         floor = 100.0 * np.finfo(float).eps * float(np.max(np.diagonal(state.factor.lower) ** 2))
         if residual <= min(floor, 1e-4) and pace.stalled:
             message = (
@@ -83,7 +89,7 @@ class EP:
             return None
         message = (
             f"stopped after {pace.iteration} iterations with moments matched to {residual:.1e} standard deviations "
-            f"(asked for {self.tolerance:.1e}); raise max_iterations, or bring the hyperparameters into a sensible range"
+            f"(asked for {self.tolerance:.1e}); raise max_iterations, or choose milder hyperparameters"
         )
         return Convergence(False, pace.iteration, residual, message)
 
@@ -96,14 +102,15 @@ class Pace:
     damping: float = 1.0
     best: float = np.inf
     since_best: int = 0  # iterations since the mismatch last halved
-    history: History = History()
+    history: History = field(default_factory=History)
 
     @property
     def stalled(self) -> bool:
         return self.since_best >= 3
 
     def after(self, residual: float) -> Pace:
-        """Start bold; when the mismatch grows, forget the history and halve the step; when it shrinks well, speed up again."""
+        """Start bold; when the mismatch grows, forget the history and halve the step; when it shrinks well, speed up
+        again."""
         damping, history = self.damping, self.history
         if residual > 2.0 * self.best:
             damping, history = max(0.5 * damping, 0.1), History()
@@ -119,9 +126,7 @@ class Pace:
         )
 
 
-def _advance(
-    layout: Layout, state: Conditioned, wanted: Sites, pace: Pace, memory: int
-) -> tuple[Conditioned, Pace]:
+def _advance(layout: Layout, state: Conditioned, wanted: Sites, pace: Pace, memory: int) -> tuple[Conditioned, Pace]:
     """Move the sites; come back half-way as often as the belief or a cavity would not be proper."""
     rows = _scalar_rows(layout)
     x, g = _pack(state.sites, rows), _pack(wanted, rows)
@@ -175,7 +180,7 @@ def _unpack(sites: Sites, rows: Rows, vector: Array) -> Sites:
 
 def _units(state: Conditioned, rows: Rows) -> Array:
     """Var[g] for precisions and its root for shifts: then every coordinate of the vector is dimensionless."""
-    variance = np.maximum(state.variance(rows), np.finfo(float).tiny)
+    variance = np.maximum(state.variance[rows], np.finfo(float).tiny)
     parts = [variance, np.sqrt(variance)]
     for block in state.sites.blocks:
         sd = np.sqrt(np.diagonal(state.block_covariance(block.rows), axis1=1, axis2=2))
@@ -187,7 +192,7 @@ def propose(layout: Layout, state: Conditioned) -> Proposal:
     """Look at every cavity once."""
     precision, shift = state.sites.precision.copy(), state.sites.shift.copy()
     evidence, residual = gaussian_evidence(layout, state), 0.0
-    blocks = []
+    blocks: list[Block] = []
     for term in layout.terms:
         if is_block(term):
             block = state.sites.blocks[len(blocks)]
@@ -206,7 +211,7 @@ def propose(layout: Layout, state: Conditioned) -> Proposal:
 
 def cavity(state: Conditioned, rows: Rows) -> tuple[Array, Array]:
     """Mean and variance of g_i without site i, for uncoupled rows, (n,) each."""
-    v = state.variance(rows) / state.keep[rows]
+    v = state.variance[rows] / state.keep[rows]
     return state.mean[rows] - v * state.alpha[rows], v
 
 
@@ -217,8 +222,12 @@ def block_cavity(state: Conditioned, block: Block) -> tuple[Array, Array]:
     """
     cov = state.block_covariance(block.rows)
     v = np.linalg.solve(np.eye(block.rows.shape[1]) - cov @ block.precision, cov)
-    v = 0.5 * (v + np.swapaxes(v, 1, 2))
+    v = _symmetric(v)
     return state.mean[block.rows] - np.einsum("nij,nj->ni", v, state.alpha[block.rows]), v
+
+
+def _symmetric(matrices: Any) -> Array:
+    return np.asarray(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))
 
 
 def _update(state: Conditioned, term: Term, rows: Rows) -> tuple[Array, Array, float, float]:
@@ -246,7 +255,7 @@ def _block_update(state: Conditioned, term: Term, block: Block) -> tuple[Block, 
     p = term.likelihood.log_partition(term.answers, m, safe)
     grow = eye + p.d2 @ safe
     wanted = -np.linalg.solve(grow, p.d2)
-    wanted = np.where(proper[:, None, None], 0.5 * (wanted + np.swapaxes(wanted, 1, 2)), block.precision)
+    wanted = np.where(proper[:, None, None], _symmetric(wanted), block.precision)
     pull = np.linalg.solve(grow, (p.d1 - np.einsum("nij,nj->ni", p.d2, m))[:, :, None])[:, :, 0]
     pull = np.where(proper[:, None], pull, state.sites.shift[block.rows])
     alpha, prior = state.alpha[block.rows], state.prior_mean[block.rows]

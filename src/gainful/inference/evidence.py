@@ -4,8 +4,8 @@ At fixed sites, EP's evidence is stationary in them, so exact inference and EP s
 
     dL/dC = ½ (α αᵀ − Rᵀ B⁻¹ R),   dL/dm = α,   dL/dθ_instrument = Σ_i ∂ log Ẑ_i/∂θ at the cavity
 
-and the kernel's pullback turns Aᵀ (dL/dC) A into dL/dθ_kernel. Laplace adds the motion of the mode. One factor, one inverse, and
-no stack of derivative matrices: three N-by-N arrays at the peak.
+and the kernel's pullback turns Aᵀ (dL/dC) A into dL/dθ_kernel. Laplace adds the motion of the mode. One factor, one
+inverse, and no stack of derivative matrices: three N-by-N arrays at the peak.
 """
 
 from __future__ import annotations
@@ -117,12 +117,15 @@ def _gaussian_noise(data: Data, layout: Layout, state: Conditioned, diagonal: Ar
     for term, owner in zip(layout.terms, layout.owners, strict=True):
         if term.likelihood.gaussian and len(out[owner]):
             rows = term.rows[:, 0]
-            out[owner] += float(np.exp(2.0 * term.likelihood.theta[0]) * np.sum(state.alpha[rows] ** 2 - diagonal[rows]))
+            out[owner] += float(
+                np.exp(2.0 * term.likelihood.theta[0]) * np.sum(state.alpha[rows] ** 2 - diagonal[rows])
+            )
     return tuple(out)
 
 
 def _by_differences(mean: Mean, kernel: Kernel, data: Data, inference: Inference, sites: Sites) -> tuple[Array, ...]:
-    """Laplace's evidence moves with an instrument's parameters through the mode as well: central differences, warm-started."""
+    """Laplace's evidence moves with an instrument's parameters through the mode as well: central differences,
+    warm-started."""
     out = []
     for instrument in data.instruments:
         gradient = np.zeros(len(instrument.slots))

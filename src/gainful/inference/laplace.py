@@ -1,7 +1,7 @@
 """Laplace: the belief is a Gaussian at the mode of p(answers | g) N(g; m, C), with the curvature found there.
 
-Newton's step is conditioning on sites: with derivatives of log p at the current g, τ = −d2 and ν = τ g + d1 (Rasmussen & Williams,
-Alg. 3.1, lines 4 to 7). log Z ≈ log p(answers | ĝ) − ½ αᵀ(ĝ − m) − ½ log|B|.
+Newton's step is conditioning on sites: with derivatives of log p at the current g, τ = −d2 and ν = τ g + d1
+(Rasmussen & Williams, Alg. 3.1, lines 4 to 7). log Z ≈ log p(answers | ĝ) − ½ αᵀ(ĝ − m) − ½ log|B|.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gainful.data import Layout
 from gainful.errors import NumericalError
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
-from gainful.inference.solution import Convergence, Solution, is_block
+from gainful.inference.solution import Convergence, Solution, is_block, warm
 from gainful.instruments.base import Derivatives
 
 Array = NDArray[np.float64]
@@ -39,11 +39,12 @@ class Laplace:
     max_iterations: int = 200
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
-        alpha = np.zeros(layout.size) if start is None else condition_on(start, mean, cov).alpha
+        alpha = np.zeros(layout.size) if start is None else condition_on(warm(start, layout), mean, cov).alpha
         here = _at(layout, mean, cov, alpha)
         scale = np.sqrt(np.diagonal(cov)) if layout.size else np.zeros(0)
         residual, iteration = np.inf, 0
-        for iteration in range(1, self.max_iterations + 1):
+        while iteration < self.max_iterations:
+            iteration += 1
             here, moved = _newton(layout, mean, cov, here)
             residual = float(np.max(scale * np.abs(here.slope - here.alpha), initial=0.0))
             # The residual is known to rounding: eps times the forces that balance in it.
@@ -59,8 +60,8 @@ class Laplace:
         if residual <= max(self.tolerance, 1e-6):
             return Convergence(True, iteration, residual, f"converged in {iteration} Newton steps")
         message = (
-            f"stopped after {iteration} Newton steps with forces balanced to {residual:.1e} (asked for {self.tolerance:.1e}); "
-            "use EP, or bring the hyperparameters into a sensible range"
+            f"stopped after {iteration} Newton steps with forces balanced to {residual:.1e} "
+            f"(asked for {self.tolerance:.1e}); use EP, or choose milder hyperparameters"
         )
         return Convergence(False, iteration, residual, message)
 
@@ -78,7 +79,8 @@ def _at(layout: Layout, mean: Array, cov: Array, alpha: Array) -> Stand:
 
 
 def _sites(layout: Layout, here: Stand, clip: bool) -> Sites:
-    """Sites with the likelihoods' curvature; with `clip`, curvature of the wrong sign counts as none (a sure ascent)."""
+    """Sites with the likelihoods' curvature; with `clip`, curvature of the wrong sign counts as none (a sure
+    ascent)."""
     precision, shift = np.zeros(layout.size), np.zeros(layout.size)
     blocks = []
     for term, d in zip(layout.terms, here.terms, strict=True):
@@ -97,7 +99,8 @@ def _sites(layout: Layout, here: Stand, clip: bool) -> Sites:
 
 
 def _newton(layout: Layout, mean: Array, cov: Array, here: Stand) -> tuple[Stand, bool]:
-    """One step uphill: the true curvature first, then the clipped one, each with halving; False when nothing goes up."""
+    """One step uphill: the true curvature first, then the clipped one, each with halving; False when nothing goes
+    up."""
     for clip in (False, True):
         try:
             target = condition_on(_sites(layout, here, clip), mean, cov).alpha
@@ -122,6 +125,6 @@ def implicit_force(layout: Layout, state: Conditioned) -> Array:
         else:
             rows = term.rows[:, 0]
             d3 = term.likelihood.derivatives(term.answers, state.mean[rows]).d3
-            force[rows] = 0.5 * d3 * state.variance(rows)
+            force[rows] = 0.5 * d3 * state.variance[rows]
     pulled = state.factor.solve(state.root.times(state.prior_cov @ force))
     return force - state.root.transposed_times(pulled)

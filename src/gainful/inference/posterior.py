@@ -1,12 +1,14 @@
-"""The posterior: what is believed after the data, for one mean and kernel. The same few lines for every kind of inference.
+"""The posterior: what is believed after the data, for one mean and kernel. The same few lines for every kind of
+inference.
 
-    mean(x)     = m(x) + k(x, Z) Aᵀ α
-    variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
+mean(x)     = m(x) + k(x, Z) Aᵀ α
+variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +19,7 @@ from gainful.data import Data, as_queries
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
-from gainful.inference.sites import Conditioned, Sites
+from gainful.inference.sites import Conditioned, Sites, solve_with
 from gainful.inference.solution import Convergence, Inference, Solution, carried, gaussian_evidence
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
@@ -30,7 +32,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is believed about f after the data. It can be asked, sampled, conditioned on more, and freed of observations."""
+    """What is believed about f after the data. It can be asked, sampled, conditioned on more, and freed of
+    observations."""
 
     prior_mean: Mean
     kernel: Kernel
@@ -91,12 +94,15 @@ class Posterior:
         places = self._places(X)
         values, vectors = np.linalg.eigh(self.covariance(places))
         if values.size and values[0] < -1e-8 * max(values[-1], 0.0):
-            raise NumericalError("the posterior covariance of these places is not positive definite in double precision")
+            raise NumericalError(
+                "the posterior covariance of these places is not positive definite in double precision"
+            )
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         return self.mean(places) + rng.standard_normal((size, len(places))) @ root.T
 
     def functional(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
-        """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k, k)."""
+        """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k,
+        k)."""
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
             return self.mean(queries), self.variance(queries)
@@ -115,54 +121,74 @@ class Posterior:
         return instrument.answers(*self.functional(instrument, X))
 
     def condition(self, more: Data) -> Posterior:
-        """The posterior after more data: the factor is extended and the iteration starts from the present sites."""
+        """The posterior after more data: covariance and factor are extended, and the iteration starts from the
+        present sites."""
         data = self.data.join(more)
         if not len(more):
             return self
-        kept = np.arange(self.data.layout.size, dtype=np.intp)
-        if self._reusable and data.layout.gaussian:
-            return self._extended(data)
-        return posterior(self.prior_mean, self.kernel, data, self.inference, carried(self.sites, data.layout, kept))
+        layout, size = data.layout, self.data.layout.size
+        cov = self._grown(data)
+        sites = carried(self.sites, layout, np.arange(size, dtype=np.intp))
+        if self._reusable and layout.gaussian:
+            try:
+                gram = sites.root.gram_rows(cov, size)
+                return self._settled(data, cov, sites, extend(self._state.factor, gram[:, :size], gram[:, size:]))
+            except NumericalError:
+                pass  # not without jitter: factor from scratch below, where jitter is reported
+        if not layout.gaussian:
+            sites = self._first_sites(more, sites, size)
+        return posterior(self.prior_mean, self.kernel, data, self.inference, sites, cov)
 
-    def without(self, observations: int | list[int]) -> Posterior:
+    def without(self, observations: int | Iterable[int]) -> Posterior:
         """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
         data = self.data.without(observations)
-        layout, wanted = self.data.layout, np.atleast_1d(observations) % max(len(self.data), 1)
-        gone = np.concatenate([np.arange(layout.starts[i], layout.starts[i + 1]) for i in np.unique(wanted)])
-        kept = np.setdiff1d(np.arange(layout.size), gone).astype(np.intp)
-        if self._reusable and len(gone) == 1 and len(data):
-            return self._rebuilt(data, remove(self._state.factor, int(gone[0])), kept)
-        return posterior(self.prior_mean, self.kernel, data, self.inference, carried(self.sites, data.layout, kept))
+        layout, wanted = self.data.layout, np.atleast_1d(np.asarray(observations, dtype=int))
+        gone = np.unique(np.where(wanted < 0, wanted + len(self.data), wanted))
+        if not gone.size:
+            return self
+        rows = np.concatenate([np.arange(layout.starts[i], layout.starts[i + 1]) for i in gone])
+        kept = np.setdiff1d(np.arange(layout.size), rows).astype(np.intp)
+        cov = self._state.prior_cov[np.ix_(kept, kept)]
+        sites = carried(self.sites, data.layout, kept)
+        if self._reusable and len(rows) == 1 and len(data):
+            return self._settled(data, cov, sites, remove(self._state.factor, int(rows[0])))
+        return posterior(self.prior_mean, self.kernel, data, self.inference, sites, cov)
 
     @property
     def _reusable(self) -> bool:
         """Whether the factor itself can be extended: the sites are final and none is negative."""
-        return self.data.layout.gaussian and self._state.factor.order is None and self.jitter == 0.0 and len(self.data) > 0
+        return (
+            self.data.layout.gaussian and self._state.factor.order is None and self.jitter == 0.0 and len(self.data) > 0
+        )
 
-    def _extended(self, data: Data) -> Posterior:
-        layout, size = data.layout, self.data.layout.size
-        new = layout.places[size:]
-        cross = self.kernel.matrix(new, layout.places)
+    def _grown(self, data: Data) -> Array:
+        """The covariance of g with the new rows and columns; what is known is not computed again."""
+        layout, old = data.layout, self.data.layout
+        new = layout.tail(old.size, len(old.places))
+        cross = layout.pick(new.pick(self.kernel.matrix(new.places, layout.places)).T).T
         cov = np.empty((layout.size, layout.size))
-        cov[:size, :size] = self._state.prior_cov
-        cov[size:], cov[:size, size:] = cross, cross[:, :size].T
-        root = carried(self.sites, layout, np.arange(size, dtype=np.intp)).root
-        gram = cross * root.scale * root.scale[size:, None]
-        gram[:, size:].flat[:: len(new) + 1] += root.sign[size:]
-        try:
-            grown = extend(self._state.factor, gram[:, :size], gram[:, size:])
-        except NumericalError:
-            return posterior(self.prior_mean, self.kernel, data, self.inference)  # from scratch, where jitter is reported
-        return self._finished(data, grown, cov, carried(self.sites, layout, np.arange(size, dtype=np.intp)))
+        cov[: old.size, : old.size] = self._state.prior_cov
+        cov[old.size :], cov[: old.size, old.size :] = cross, cross[:, : old.size].T
+        return cov
 
-    def _rebuilt(self, data: Data, factor: Factor, kept: NDArray[np.intp]) -> Posterior:
-        cov = self._state.prior_cov[np.ix_(kept, kept)]
-        return self._finished(data, factor, cov, carried(self.sites, data.layout, kept))
+    def _first_sites(self, more: Data, sites: Sites, size: int) -> Sites:
+        """Sites of new answers by moment matching with what is believed now (assumed-density filtering), as a start."""
+        precision, shift = sites.precision.copy(), sites.shift.copy()
+        row = size
+        for batch in more.batches:
+            n = len(batch)
+            if batch.instrument.query != "set" and not batch.instrument.gaussian:
+                m, v = self.functional(batch.instrument, batch.X)
+                p = batch.instrument.log_partition(batch.answers, m, np.maximum(v, np.finfo(float).tiny))
+                precision[row : row + n] = -p.d2 / p.shrink
+                shift[row : row + n] = (p.d1 - m * p.d2) / p.shrink
+            row += n * (batch.X.shape[1] if batch.instrument.query == "set" else 1)
+        return Sites(precision, shift, sites.blocks)
 
-    def _finished(self, data: Data, factor: Factor, cov: Array, sites: Sites) -> Posterior:
+    def _settled(self, data: Data, cov: Array, sites: Sites, factor: Factor) -> Posterior:
+        """A posterior of Gaussian answers whose factor is already known."""
         layout = data.layout
-        old = Conditioned(sites, layout.pick(self.prior_mean(layout.places)), cov, factor, np.zeros(layout.size))
-        state = old.with_factor(factor)
+        state = solve_with(sites, layout.pick(self.prior_mean(layout.places)), cov, factor)
         solution = Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))
         return Posterior(self.prior_mean, self.kernel, data, solution, self.inference)
 
@@ -178,7 +204,8 @@ class Posterior:
         return self._state.factor.half(self._state.root.times(cross))
 
     def _measured_exactly(self, places: Array, prior: Array, variance: Array) -> Array:
-        """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has not."""
+        """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has
+        not."""
         lost = np.flatnonzero(variance < 1e-6 * prior)
         if not lost.size or not self.data.layout.direct:
             return np.maximum(variance, 0.0)
@@ -187,15 +214,17 @@ class Posterior:
         for i in lost:
             row = seen.get((places[i] + 0.0).tobytes())
             if row is not None and row not in blocked:
-                known = np.array([row], dtype=np.intp)
-                variance[i] = 0.0 if np.isinf(self.sites.precision[row]) else self._state.variance(known)[0]
+                variance[i] = self._state.variance[row]
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike) -> Array:
         places = as_places(X, "X")
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
-                "X", f"places with {self.data.dimensions} coordinates, like the data", places.shape[1], "match the columns"
+                "X",
+                f"places with {self.data.dimensions} coordinates, like the data",
+                places.shape[1],
+                "match the columns",
             )
         return places
 
@@ -213,16 +242,25 @@ def _within(kernel: Kernel, queries: Array) -> Array:
 
 
 def posterior(
-    mean: Mean, kernel: Kernel, data: Data, inference: Inference | None = None, start: Sites | None = None
+    mean: Mean,
+    kernel: Kernel,
+    data: Data,
+    inference: Inference | None = None,
+    start: Sites | None = None,
+    cov: Array | None = None,
 ) -> Posterior:
-    """Condition a GP on data; warns when jitter was needed or the iteration fell short."""
+    """Condition a GP on data; warns when jitter was needed or the iteration fell short. `cov` is g's, where it is
+    known."""
     layout = data.layout
     method: Inference = inference or (Exact() if layout.gaussian else EP())
-    cov = layout.covariance(kernel.matrix(layout.places, layout.places))
+    if cov is None:
+        cov = layout.covariance(kernel.matrix(layout.places, layout.places))
     solution = method.solve(layout, layout.pick(mean(layout.places)), cov, start)
     jitter = solution.state.factor.jitter
     if jitter > 0.0:
-        message = f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
+        message = (
+            f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
+        )
         warnings.warn(message, JitterWarning, stacklevel=3)
     if not solution.convergence:
         warnings.warn(solution.convergence.message, ConvergenceWarning, stacklevel=3)

@@ -1,13 +1,13 @@
 """Sites: the Gaussian stand-in exp(νᵀg − ½ gᵀΛg) for each observation's likelihood, and conditioning on them.
 
-Exact inference, EP and Laplace differ in how they choose the sites; from there on everything is the same few lines. A site is
-used in its *root form*, a pseudo-measurement R g ≈ t with noise of sign s:
+Exact inference, EP and Laplace differ in how they choose the sites; from there on everything is the same few lines. A
+site is used in its *root form*, a pseudo-measurement R g ≈ t with noise of sign s:
 
     Λ = Rᵀ diag(s) R,   ν = Rᵀ diag(s) t,   B = diag(s) + R C Rᵀ,   e = t − R m,   α = Rᵀ B⁻¹ e
     E[g] = m + C α,     Cov[g] = C − C Rᵀ B⁻¹ R C
 
-s is +1 as a rule, −1 for a site of negative precision, and 0 for an answer without noise (R = 1, t = the answer): then B is
-singular only if C is. Nothing is subtracted that nearly cancels, however precise a site is.
+s is +1 as a rule, −1 for a site of negative precision, and 0 for an answer without noise (R = 1, t = the answer):
+then B is singular only if C is. Nothing is subtracted that nearly cancels, however precise a site is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sites:
-    """precision Λ and shift ν of every row of g, (F,) each, with the coupled rows in `blocks` (their `precision` entry is 0).
+    """precision Λ and shift ν of every row of g, (F,) each, with the coupled rows in `blocks` (their `precision`
+    entry is 0).
 
     An infinite precision is an answer without noise; its `shift` entry then holds the answer itself.
     """
@@ -104,6 +105,12 @@ class Root:
         B.flat[:: len(B) + 1] += self.sign
         return B
 
+    def gram_rows(self, C: Array, start: int) -> Array:
+        """The rows of B from `start` on, (F − start, F), where no row is coupled."""
+        rows = C[start:] * self.scale * self.scale[start:, None]
+        rows[:, start:].flat[:: len(C) - start + 1] += self.sign[start:]
+        return rows
+
 
 @dataclass(frozen=True)
 class Conditioned:
@@ -134,19 +141,24 @@ class Conditioned:
         """b_i = s_i (B⁻¹)_ii = 1 − τ_i Var[g_i]: the share of the cavity's precision in the belief's, (F,)."""
         return self.root.sign * self.factor.square(self.inverse_root)
 
-    def variance(self, rows: Rows) -> Array:
-        """Var[g_i] for uncoupled rows, accurate relative to itself whether the site is strong or weak."""
-        weak = 1.0 - self.keep[rows]
-        strong = np.abs(weak) > 1e-3
-        tau = self.sites.precision[rows]
-        out = np.divide(weak, tau, out=np.zeros_like(weak), where=strong)
-        if not strong.all():
-            out[~strong] = self._direct_variance(rows[~strong])
-        return out
+    @cached_property
+    def variance(self) -> Array:
+        """Var[g_i] of every row, (F,), accurate relative to itself whether its site is strong or weak.
 
-    def _direct_variance(self, rows: Rows) -> Array:
-        half = self.half(rows)
-        return self.prior_cov[rows, rows] - self.factor.square(half)
+        (1 − b_i)/τ_i loses nothing when the site is strong, C_ii − ‖·‖² nothing when it is weak. Coupled rows take
+        the second.
+        """
+        weak = 1.0 - self.keep
+        strong = np.abs(weak) > 1e-5
+        for block in self.sites.blocks:
+            strong[block.rows] = False
+        out = np.divide(weak, self.sites.precision, out=np.zeros_like(weak), where=strong)
+        rows = np.flatnonzero(~strong)
+        if rows.size:
+            out[rows] = np.diagonal(self.prior_cov)[rows]
+            if self.root.scale.any():
+                out[rows] -= self.factor.square(self.half(rows))
+        return out
 
     def half(self, rows: Rows) -> Array:
         """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
@@ -159,21 +171,18 @@ class Conditioned:
         weighted = half if self.factor.sign is None else half * self.factor.sign[:, None, None]
         return self.prior_cov[rows[:, :, None], rows[:, None, :]] - np.einsum("fni,fnj->nij", half, weighted)
 
-    def with_factor(self, new: Factor) -> Conditioned:
-        return _solve(self.sites, self.prior_mean, self.prior_cov, new)
-
 
 def condition_on(sites: Sites, mean: Array, cov: Array) -> Conditioned:
     """The belief about g ~ N(mean, cov) after the sites: one Cholesky factorisation."""
     root = sites.root
-    return _solve(sites, mean, cov, factor(root.gram(cov), root.sign, rebuild=lambda: root.gram(cov)))
+    return solve_with(sites, mean, cov, factor(root.gram(cov), root.sign, rebuild=lambda: root.gram(cov)))
 
 
-def _solve(sites: Sites, mean: Array, cov: Array, done: Factor) -> Conditioned:
+def solve_with(sites: Sites, mean: Array, cov: Array, done: Factor) -> Conditioned:
     """α = Rᵀ x with B x = e, refined once.
 
-    When precise answers overdetermine g, B is ill-conditioned and x loses half its digits in directions that C hardly sees. The
-    residual t − R E[g] − s x is formed from E[g], not from B, and one correction by it restores them.
+    When precise answers overdetermine g, B is ill-conditioned and x loses half its digits in directions that C hardly
+    sees. The residual t − R E[g] − s x is formed from E[g], not from B, and one correction by it restores them.
     """
     root = sites.root
     x = done.solve(root.target - root.times(mean))

@@ -18,7 +18,8 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True)
 class Convergence:
-    """Whether an iteration reached its fixed point, after how many steps, how far it still was, and a sentence about it."""
+    """Whether an iteration reached its fixed point, after how many steps, how far it still was, and a sentence about
+    it."""
 
     converged: bool
     iterations: int
@@ -54,7 +55,8 @@ def is_block(term: Term) -> bool:
 
 
 def gaussian_sites(layout: Layout) -> Sites:
-    """Sites of the Gaussian answers, and nothing yet for the others: the start of every iteration, the end of exact inference."""
+    """Sites of the Gaussian answers, and nothing yet for the others: the start of every iteration, the end of exact
+    inference."""
     precision, shift = np.zeros(layout.size), np.zeros(layout.size)
     blocks = []
     for term in layout.terms:
@@ -69,7 +71,8 @@ def gaussian_sites(layout: Layout) -> Sites:
 
 
 def carried(old: Sites, layout: Layout, kept: Rows) -> Sites:
-    """Sites for a new layout whose first rows are the rows `kept` of the old one: a warm start after adding or removing."""
+    """Sites for a new layout whose first rows are the rows `kept` of the old one: a warm start after adding or
+    removing."""
     fresh = gaussian_sites(layout)
     precision, shift = fresh.precision.copy(), fresh.shift.copy()
     precision[: len(kept)], shift[: len(kept)] = old.precision[kept], old.shift[kept]
@@ -82,6 +85,20 @@ def carried(old: Sites, layout: Layout, kept: Rows) -> Sites:
                 values[i] = known[int(kept[first])]
         blocks.append(Block(block.rows, values))
     return Sites(precision, shift, tuple(blocks))
+
+
+def warm(start: Sites | None, layout: Layout) -> Sites:
+    """Sites to begin from: the given ones, with the Gaussian answers' as their instruments say now (noise may have
+    changed)."""
+    fresh = gaussian_sites(layout)
+    if start is None:
+        return fresh
+    precision, shift = start.precision.copy(), start.shift.copy()
+    for term in layout.terms:
+        if term.likelihood.gaussian:
+            rows = term.rows[:, 0]
+            precision[rows], shift[rows] = fresh.precision[rows], fresh.shift[rows]
+    return Sites(precision, shift, start.blocks)
 
 
 def gaussian_evidence(layout: Layout, state: Conditioned) -> float:

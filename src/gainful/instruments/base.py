@@ -1,7 +1,7 @@
 """What an instrument is: how an answer depends on the unknown function, and what it costs.
 
-Every answer sees the function only through g = A f: f(x) for one place, f(u) − f(v) for a pair, (f(x₁) … f(x_k)) for a set.
-An instrument knows nothing of data sizes, kernels or inference. It says
+Every answer sees the function only through g = A f: f(x) for one place, f(u) − f(v) for a pair, (f(x₁) … f(x_k)) for
+a set. An instrument knows nothing of data sizes, kernels or inference. It says
 
     log_prob(answers, g)             log p(answer | g), and with `derivatives` its first three derivatives in g
     log_partition(answers, m, v)     log ∫ p(answer | g) N(g; m, v) dg and its first two derivatives in m
@@ -44,7 +44,8 @@ class Partition(NamedTuple):
 
 
 class Derivatives(NamedTuple):
-    """log p(answer | g) and its first three derivatives in g; (n,), or for blocks (n,), (n, k), (n, k, k), (n, k, k, k)."""
+    """log p(answer | g) and its first three derivatives in g; (n,), or for blocks (n,), (n, k), (n, k, k), (n, k, k,
+    k)."""
 
     log_p: Array
     d1: Array
@@ -53,7 +54,8 @@ class Derivatives(NamedTuple):
 
 
 class Term(NamedTuple):
-    """Observations that inference treats alike: their likelihood, their answers, the rows of g that each one sees (n, k)."""
+    """Observations that inference treats alike: their likelihood, their answers, the rows of g that each one sees (n,
+    k)."""
 
     likelihood: Instrument
     answers: Array
@@ -116,7 +118,9 @@ def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Arr
     except (TypeError, ValueError):
         raise InvalidInput("answers", expected, answers, "convert them to numbers") from None
     if array.shape != shape:
-        raise InvalidInput("answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place")
+        raise InvalidInput(
+            "answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place"
+        )
     return array
 
 

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class Binary(Instrument):
     """P(yes | f) = guess + (1 − guess − lapse) Φ(f(x)).
 
-    A guess or lapse rate above zero makes the likelihood bounded away from zero and no longer log-concave: an answer that
-    contradicts a confident belief then widens it, and its site has negative precision. Inference allows for that.
+    A guess or lapse rate above zero makes the likelihood bounded away from zero and no longer log-concave: an answer
+    that contradicts a confident belief then widens it, and its site has negative precision. Inference allows for that.
     """
 
     guess: Any = fraction(0.0, "rate")
@@ -31,7 +31,9 @@ class Binary(Instrument):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.guess + self.lapse < 1.0:
-            raise InvalidInput("guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers")
+            raise InvalidInput(
+                "guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers"
+            )
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         return as_booleans(answers, n)

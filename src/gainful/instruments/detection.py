@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 class Detection(Instrument):
     """A query is a set of k places; P(yes | f) = 1 − Π_j Φ(−f_j).
 
-    "No" says that every place was missed and factorises into k yes/no terms; "yes" couples its k places, is not log-concave,
-    and is treated as one block of k values. Sets of up to four places are supported.
+    "No" says that every place was missed and factorises into k yes/no terms; "yes" couples its k places, is not
+    log-concave, and is treated as one block of k values. Sets of up to four places are supported.
     """
 
     query: ClassVar[str] = "set"
@@ -97,8 +97,8 @@ class Detection(Instrument):
 def _orthant_derivatives(m: Array, cov: Array, log_z: Array) -> tuple[Array, Array]:
     """∇Q/Z and ∇²Q/Z for Q(m) = P(x ≤ 0), x ~ N(m, cov); each derivative is an orthant of fewer dimensions.
 
-    ∂Q/∂m_a = −N(0; m_a, c_aa) Q₋ₐ with the others conditioned on x_a = 0, likewise the mixed second derivatives; the diagonal
-    ones follow from c_aa ∂²Q/∂m_a² = −m_a ∂Q/∂m_a − Σ_{b≠a} c_ab ∂²Q/∂m_a∂m_b.
+    ∂Q/∂m_a = −N(0; m_a, c_aa) Q₋ₐ with the others conditioned on x_a = 0, likewise the mixed second derivatives; the
+    diagonal ones follow from c_aa ∂²Q/∂m_a² = −m_a ∂Q/∂m_a − Σ_{b≠a} c_ab ∂²Q/∂m_a∂m_b.
     """
     n, k = m.shape
     gradient, hessian = np.zeros((n, k)), np.zeros((n, k, k))

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class Interval(Instrument):
     """The answer (a, b) says a ≤ f(x) + ε ≤ b with ε ~ N(0, noise²); noise = 0 is a hard interval.
 
-    P(answer | f) = Φ((b − f)/noise) − Φ((a − f)/noise). With a `width` the instrument always reports [a, a + width], where the
-    reading is uniform within it; `width=None` accepts answers of any width, infinite ends included.
+    P(answer | f) = Φ((b − f)/noise) − Φ((a − f)/noise). With a `width` the instrument always reports [a, a + width],
+    where the reading is uniform within it; `width=None` accepts answers of any width, infinite ends included.
     """
 
     answer_axes: ClassVar[int] = 1
@@ -36,7 +36,12 @@ class Interval(Instrument):
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         ends = as_numbers(answers, (n, 2), f"{n} pairs (a, b)")
-        refuse(np.isnan(ends).any(axis=1), ends, "numbers or infinities", "use -inf or inf for an open end, never NaN")
+        refuse(
+            np.isnan(ends[:, 0]) | np.isnan(ends[:, 1]),
+            ends,
+            "numbers or infinities",
+            "use -inf or inf for an open end, never NaN",
+        )
         refuse(~(ends[:, 0] < ends[:, 1]), ends, "a < b", "order the ends; an exact value is a Point answer")
         wrong = np.isposinf(ends[:, 0]) | np.isneginf(ends[:, 1])
         refuse(wrong, ends, "a below infinity and b above minus infinity", "check the ends")
@@ -71,5 +76,7 @@ class Interval(Instrument):
 
     def _known_width(self) -> float:
         if self.width is None:
-            raise InvalidInput("width", "a number", None, "say how wide this instrument's answers are: Interval(width=...)")
+            raise InvalidInput(
+                "width", "a number", None, "say how wide this instrument's answers are: Interval(width=...)"
+            )
         return self.width

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 class Ordinal(Instrument):
     """The answer r in 1..m says threshold[r−1] ≤ f(x) + ε ≤ threshold[r], ε ~ N(0, noise²), with −∞ and ∞ at the ends.
 
-    m − 1 increasing thresholds make m ranks. Both thresholds and noise are learned by `fit`. A device with fixed bins, a ruler
-    for instance, is an Ordinal whose thresholds are its marks.
+    m − 1 increasing thresholds make m ranks. Both thresholds and noise are learned by `fit`. A device with fixed
+    bins, a ruler for instance, is an Ordinal whose thresholds are its marks.
 
     >>> Ordinal(thresholds=[-0.4, 0.5], noise=0.1).levels
     3

@@ -19,7 +19,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Preference(Instrument):
-    """A query is a pair (u, v); True says that u is preferred: f(u) + ε_u > f(v) + ε_v, each ε ~ N(0, noise²) (bald 3.2).
+    """A query is a pair (u, v); True says that u is preferred: f(u) + ε_u > f(v) + ε_v, each ε ~ N(0, noise²) (bald
+    3.2).
 
     P(True | f) = Φ((f(u) − f(v))/(√2 noise)). The default noise, 1/√2, makes that Φ(f(u) − f(v)).
     """

@@ -4,7 +4,8 @@ With s² = v + noise² and u standard normal restricted to [(lo − m)/s, (hi �
 
     log Z = log(Φ(b) − Φ(a)),  d1 = E[u]/s,  d2 = (Var[u] − 1)/s²,  d3 = κ₃[u]/s³
 
-and the tilted variance is v (noise² + v Var[u])/s², which keeps its digits when the window is far narrower than the belief.
+and the tilted variance is v (noise² + v Var[u])/s², which keeps its digits when the window is far narrower than the
+belief.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def derivatives(lo: Array, hi: Array, noise: float, g: Array) -> Derivatives:
     """log p(answer | g) and three derivatives; needs noise."""
     if noise == 0.0:
         raise InvalidInput(
-            "noise", "a positive number when derivatives of the likelihood are needed", noise, "use EP, or give it noise"
+            "noise",
+            "a positive number when derivatives of the likelihood are needed",
+            noise,
+            "use EP, or give it noise",
         )
     s = np.full_like(g, noise)
     u = _restricted(lo, hi, g, s)

@@ -72,7 +72,7 @@ class Kernel(Parametrised, ABC):
 
     def on(self, dims: Sequence[int] | Sequence[str] | int | str) -> On:
         """This kernel seeing only some columns, by number or by the names of the space's dimensions."""
-        return On(self, (dims,) if isinstance(dims, int | str) else tuple(dims))
+        return On(self, (dims,) if isinstance(dims, int | str) else tuple(dims))  # type: ignore[arg-type]
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _lift(other))
@@ -184,7 +184,10 @@ class On(Kernel):
         """The column numbers; names must have been bound to a space first."""
         if any(isinstance(d, str) for d in self.dims):
             raise InvalidInput(
-                "dims", "column numbers", self.dims, "give the GP its space (GP(kernel, space=space)) or call .bind(names)"
+                "dims",
+                "column numbers",
+                self.dims,
+                "give the GP its space (GP(kernel, space=space)) or call .bind(names)",
             )
         return tuple(int(d) for d in self.dims)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -15,7 +17,7 @@ Array = NDArray[np.float64]
 _CANCELLING_RADIUS = 100.0
 
 
-def check_lengthscale(lengthscale: object, dimensions: int) -> None:
+def check_lengthscale(lengthscale: Any, dimensions: int) -> None:
     """One lengthscale for all dimensions, or one for each of them."""
     given = np.shape(lengthscale)
     if given and given[-1] not in (1, dimensions):
@@ -24,8 +26,9 @@ def check_lengthscale(lengthscale: object, dimensions: int) -> None:
         )
 
 
-def squared_distance(X: Array, Z: Array, lengthscale: object) -> Array:
-    """Σ_d (x_d − z_d)²/ℓ_d², (N, M), from differences (never from ‖x‖² + ‖z‖² − 2x·z, which cancels); batched (S, N, M)."""
+def squared_distance(X: Array, Z: Array, lengthscale: Any) -> Array:
+    """Σ_d (x_d − z_d)²/ℓ_d², (N, M), from differences (never from ‖x‖² + ‖z‖² − 2x·z, which cancels); batched (S, N,
+    M)."""
     check_lengthscale(lengthscale, X.shape[1])
     scale = np.asarray(lengthscale, dtype=float)
     if scale.ndim < 2:
@@ -35,7 +38,7 @@ def squared_distance(X: Array, Z: Array, lengthscale: object) -> Array:
     return np.stack([cdist(X / row, Z / row, "sqeuclidean") for row in scale])
 
 
-def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: object) -> Array:
+def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
     """Σ_ij W_ij (x_id − z_jd)²/ℓ_d² for each dimension d, (D,): one matrix product, no (N, M, D) array."""
     X, Z = _centred(X, Z, lengthscale)
     if _radius(X, Z) > _CANCELLING_RADIUS:
@@ -43,7 +46,7 @@ def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: object) -> Array
     return W.sum(axis=1) @ X**2 + W.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, W @ Z)
 
 
-def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: object) -> Array:
+def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
     """Σ_j W_ij (x_id − z_jd)/ℓ_d², (N, D)."""
     X, Z = _centred(X, Z, lengthscale)
     scale = np.asarray(lengthscale, dtype=float)
@@ -53,7 +56,7 @@ def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: object) -> A
     return (W.sum(axis=1)[:, None] * X - W @ Z) / scale
 
 
-def _centred(X: Array, Z: Array, lengthscale: object) -> tuple[Array, Array]:
+def _centred(X: Array, Z: Array, lengthscale: Any) -> tuple[Array, Array]:
     centre = 0.5 * (Z.max(axis=0) + Z.min(axis=0)) if len(Z) else 0.0
     scale = np.asarray(lengthscale, dtype=float)
     return (X - centre) / scale, (Z - centre) / scale

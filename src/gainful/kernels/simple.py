@@ -45,7 +45,8 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(x, z) = variance · x·z: a plane through the origin. Scale or centre the inputs so that the origin means something."""
+    """k(x, z) = variance · x·z: a plane through the origin. Scale or centre the inputs so that the origin means
+    something."""
 
     variance: Any = positive(1.0, "slope")
 
@@ -109,11 +110,13 @@ class Periodic(Kernel):
                 phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
                 lengths[d] = 4.0 / length[d] ** 2 * np.vdot(GK, np.sin(phase) ** 2)
                 periods[d] = 2.0 / length[d] ** 2 * np.vdot(GK, phase * np.sin(2.0 * phase))
-            return np.concatenate([
-                lengths if np.ndim(self.lengthscale) else [lengths.sum()],
-                periods if np.ndim(self.period) else [periods.sum()],
-                [GK.sum()],
-            ])
+            return np.concatenate(
+                [
+                    lengths if np.ndim(self.lengthscale) else [lengths.sum()],
+                    periods if np.ndim(self.period) else [periods.sum()],
+                    [GK.sum()],
+                ]
+            )
 
         return K, back
 

@@ -147,7 +147,8 @@ class Matern(Stationary):
         def weights(G: Array) -> tuple[Array, tuple[float, ...]]:
             # ∂κ/∂s as a multiple of κ: no second exponential.
             if self.nu == 0.5:
-                # Not differentiable at r = 0; zero is right for parameters (the distance stays 0) and a subgradient for x.
+                # Not differentiable at r = 0; zero is right for parameters (the distance stays 0) and a subgradient
+                # for x.
                 ratio = np.divide(-0.5, r, out=np.zeros_like(r), where=r > 0.0)
             elif self.nu == 1.5:
                 ratio = -1.5 / (1.0 + r)

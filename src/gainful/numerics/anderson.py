@@ -1,8 +1,9 @@
 """Anderson acceleration of a fixed-point iteration x ← g(x).
 
-Of the last few points, the combination whose residuals f = g(x) − x cancel best is taken, and one step is made from there
-(Anderson 1965, in the difference form of Walker & Ni 2011). Near a fixed point this is a secant method in the subspace of recent
-steps, which turns slow or oscillating convergence into fast convergence at the cost of a small least-squares problem.
+Of the last few points, the combination whose residuals f = g(x) − x cancel best is taken, and one step is made from
+there (Anderson 1965, in the difference form of Walker & Ni 2011). Near a fixed point this is a secant method in the
+subspace of recent steps, which turns slow or oscillating convergence into fast convergence at the cost of a small
+least-squares problem.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class History:
 def step(history: History, x: Array, f: Array, weights: Array, damping: float, memory: int) -> tuple[Array, History]:
     """The next point and the history to go on with.
 
-    x, f, weights are (P,): the point, g(x) − x, and the size of one unit in each coordinate (residuals are compared after
-    multiplication by it). `damping` in (0, 1] scales the part of the step that the history does not explain.
+    x, f, weights are (P,): the point, g(x) − x, and the size of one unit in each coordinate (residuals are compared
+    after multiplication by it). `damping` in (0, 1] scales the part of the step that the history does not explain.
 
     >>> A, b = np.array([[0.9, 0.5], [-0.3, 0.2]]), np.array([1.0, 2.0])
     >>> x, history = np.zeros(2), History()

@@ -1,9 +1,9 @@
 """B = L D Lᵀ with D of +1 and −1: Cholesky for the matrices of Gaussian conditioning.
 
-Conditioning on pseudo-measurements r·g ≈ t with noise of sign s needs B = diag(s) + R C Rᵀ. With positive signs this is the
-ordinary Cholesky factor. A negative sign (a likelihood that is not log-concave can widen a belief) leaves a matrix that is
-indefinite but still has L D Lᵀ with D = diag(±1), as long as every measurement, in the order in which they are factored,
-leaves a proper belief: so the positive ones go first.
+Conditioning on pseudo-measurements r·g ≈ t with noise of sign s needs B = diag(s) + R C Rᵀ. With positive signs this
+is the ordinary Cholesky factor. A negative sign (a likelihood that is not log-concave can widen a belief) leaves a
+matrix that is indefinite but still has L D Lᵀ with D = diag(±1), as long as every measurement, in the order in which
+they are factored, leaves a proper belief: so the positive ones go first.
 
 Nothing is enlarged silently: a factor that needed jitter says how much.
 """
@@ -101,8 +101,8 @@ class Factor:
 def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array] | None = None) -> Factor:
     """Factor B, enlarging its diagonal (and saying so) only when double precision leaves no other way.
 
-    `matrix` is (N, N) symmetric; `sign` has −1 where the pseudo-measurement widens the belief, and is None when none does.
-    With `rebuild`, which gives the matrix again, the factor may be written over `matrix`.
+    `matrix` is (N, N) symmetric; `sign` has −1 where the pseudo-measurement widens the belief, and is None when none
+    does. With `rebuild`, which gives the matrix again, the factor may be written over `matrix`.
 
     >>> factor(np.array([[4.0, 2.0], [2.0, 3.0]])).log_det == np.log(8.0)
     True
@@ -199,8 +199,8 @@ def extend(old: Factor, cross: Array, corner: Array) -> Factor:
 def remove(old: Factor, index: int, block: int = 64) -> Factor:
     """Delete row and column `index` of B in O(N²): what is left below is a rank-one update of the old trailing factor.
 
-    With l the deleted column below the diagonal, L₃₃′ L₃₃′ᵀ = L₃₃ L₃₃ᵀ + l lᵀ. The update goes block by block: an orthogonal
-    Q that folds l into the diagonal block, [L_JJ, l_J] Q = [L_JJ′, 0], is applied to the rows beneath it.
+    With l the deleted column below the diagonal, L₃₃′ L₃₃′ᵀ = L₃₃ L₃₃ᵀ + l lᵀ. The update goes block by block: an
+    orthogonal Q that folds l into the diagonal block, [L_JJ, l_J] Q = [L_JJ′, 0], is applied to the rows beneath it.
     """
     if old.sign is not None or old.order is not None:
         raise NumericalError("rows can be removed only from a factor with positive signs; factor from scratch")

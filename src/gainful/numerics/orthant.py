@@ -12,7 +12,6 @@ variables condition on the one whose level is lowest and integrate over it.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,7 +29,7 @@ _DROP = 40.0  # a log-concave integrand is followed until it is e^-40 of its max
 _SAFE = 1e-3  # above this, the absolute accuracy of bvn_cdf is relative accuracy enough
 _BLOCK = 2048  # bivariate integrals at a time, so that their nodes stay in the cache
 _ENTRIES = 256  # entries of log_mvn_cdf at a time, to bound memory
-_ENDLESS = 1e75  # a level beyond this counts as infinite, so that no square overflows
+_ENDLESS = 1e12  # a level beyond this counts as infinite: near it, even log P would hold no digit of P
 
 
 def _legendre(n: int) -> tuple[Array, Array]:
@@ -58,7 +57,7 @@ def bvn_cdf(h: ArrayLike, k: ArrayLike, rho: ArrayLike) -> Array:
     t_k = owens_t(finite_k, _slope(finite_k, finite_h, inner, root))
     value = 0.5 * (ndtr(h) + ndtr(k) - ((h < 0.0) != (k < 0.0))) - t_h - t_k
     value = np.where((h == 0.0) & (k == 0.0), 0.25 + np.arcsin(rho) / (2.0 * np.pi), value)
-    value = np.select([rho == 1.0, rho == -1.0], [ndtr(np.minimum(h, k)), ndtr(h) - ndtr(-k)], value)
+    value = np.where(rho == 1.0, ndtr(np.minimum(h, k)), np.where(rho == -1.0, ndtr(h) - ndtr(-k), value))
     return np.clip(value, 0.0, 1.0)[()]
 
 
@@ -122,8 +121,8 @@ def _standardised(b: ArrayLike, cov: ArrayLike) -> tuple[Array, Array, tuple[int
     if cov.shape[-2:] != (k, k):
         raise InvalidInput("cov", f"a covariance of shape (..., {k}, {k})", f"{cov.shape}", "match it to b")
     shape = np.broadcast_shapes(b.shape[:-1], cov.shape[:-2])
-    level = np.broadcast_to(b, (*shape, k)).reshape(math.prod(shape), k)
-    corr = np.broadcast_to(cov, (*shape, k, k)).reshape(math.prod(shape), k, k)
+    level = np.broadcast_to(b, (*shape, k)).reshape(int(np.prod(shape)), k)
+    corr = np.broadcast_to(cov, (*shape, k, k)).reshape(int(np.prod(shape)), k, k)
     variance = np.diagonal(corr, axis1=1, axis2=2)
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     corr = corr / (scale[:, :, None] * scale[:, None, :])
@@ -133,8 +132,8 @@ def _standardised(b: ArrayLike, cov: ArrayLike) -> tuple[Array, Array, tuple[int
 
 
 def _in_blocks(level: Array, corr: Array) -> Array:
-    starts = range(0, max(len(level), 1), _ENTRIES)
-    return np.concatenate([_log_orthant(level[i : i + _ENTRIES], corr[i : i + _ENTRIES]) for i in starts])
+    blocks = (slice(start, start + _ENTRIES) for start in range(0, len(level), _ENTRIES))
+    return np.concatenate([np.empty(0), *(_log_orthant(level[block], corr[block]) for block in blocks)])
 
 
 def _bivariate(h: ArrayLike, k: ArrayLike, rho: ArrayLike) -> tuple[Array, Array, Array]:
@@ -161,9 +160,8 @@ def _log_degenerate(h: Array, k: Array, rho: Array) -> Array:
 def _log_overlap(h: Array, k: Array) -> Array:
     """log max(0, Φ(h) − Φ(−k)), the probability at correlation −1."""
     out = np.full(h.shape, -np.inf)
-    overlap = (h + k > 0.0) & (np.minimum(h, k) > -np.inf)
-    if overlap.any():
-        out[overlap] = log_ndtr_between(-k[overlap], h[overlap], (h + k)[overlap])
+    overlap = h > -k
+    out[overlap] = log_ndtr_between(-k[overlap], h[overlap], h[overlap] + k[overlap])
     return out
 
 
@@ -187,8 +185,7 @@ def _mode(p: Array, q: Array) -> Array:
     for _ in range(8):  # both bounds are above the root, the lower one within a factor of 2: Newton decreases to it
         value = ((low * y + low + 1.0) * y - high - 1.0) * y - high
         y = y - value / ((3.0 * low * y + 2.0 * (low + 1.0)) * y - high - 1.0)
-    v = 0.5 * np.log(np.maximum(y, 1.0))
-    return np.where(p >= q, v, -v)
+    return np.where(p >= q, 0.5, -0.5) * np.log(np.maximum(y, 1.0))
 
 
 def _fall(at_p: Array, at_q: Array, v: Array, x: Array) -> Array:
@@ -223,8 +220,8 @@ def _log_orthant(b: Array, corr: Array) -> Array:
     # With the lowest level first, the other levels bind near the upper end, where the nodes are dense.
     rows, order = np.arange(b.shape[0])[:, None], np.argsort(b, axis=1)
     b, corr = b[rows, order], corr[rows[:, :, None], order[:, :, None], order[:, None, :]]
-    impossible = np.isneginf(b[:, 0])
-    b = np.clip(b, -_ENDLESS, _ENDLESS)
+    impossible = b[:, 0] < -_ENDLESS
+    b = np.where(impossible[:, None], 0.0, np.minimum(b, _ENDLESS))
     slope = corr[:, 1:, 0]
     rest = corr[:, 1:, 1:] - slope[:, :, None] * slope[:, None, :]
     scale = np.sqrt(np.diagonal(rest, axis1=1, axis2=2))
@@ -250,8 +247,7 @@ def _turns(level: Array, slope: Array, corr: Array) -> tuple[Array, Array]:
 
 def _breaks(low: Array, mode: Array, high: Array, turns: Array, sharpness: Array) -> Array:
     """The window's ends, its mode, and the sharpest turn inside (or else the middle of the longer side); (N, 4)."""
-    margin = 0.2 * (high - low)
-    mode = np.clip(mode, low + margin, high - margin)
+    mode = np.clip(mode, 0.8 * low + 0.2 * high, 0.2 * low + 0.8 * high)
     sharpness = np.where((turns > low[:, None]) & (turns < high[:, None]), sharpness, -1.0)
     rows, sharpest = np.arange(low.size), np.argmax(sharpness, axis=1)
     longer = 0.5 * (mode + np.where(mode - low > high - mode, low, high))

@@ -1,0 +1,12 @@
+"""Conformance suites: what every kernel, mean and instrument must satisfy, to be run on new ones by whoever writes them.
+
+    from gainful.testing import check_kernel
+    check_kernel(MyKernel(lengthscale=0.3), dimensions=2)
+
+Each raises AssertionError with the law that failed.
+"""
+
+from gainful.testing.instruments import check_instrument
+from gainful.testing.kernels import check_kernel, check_mean
+
+__all__ = ["check_instrument", "check_kernel", "check_mean"]

@@ -1,0 +1,287 @@
+"""Gaussian processes as scikit-learn estimators: `GPRegressor` and `GPClassifier`.
+
+They follow scikit-learn's conventions (pipelines, grid search, cloning, pickling) and hold gainful's own values, so what was
+learned can go on from there: `posterior_` answers, samples and is conditioned on more like any other posterior.
+
+Inputs are not rescaled. The default kernel and the default priors take their scale from the range of each feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from gainful.data import Data
+from gainful.errors import InvalidInput, MissingExtra
+from gainful.gp import GP
+from gainful.hyper import Fitted, fit
+from gainful.hyper.defaults import default_priors
+from gainful.inference import Posterior
+from gainful.inference.solution import Inference
+from gainful.instruments import Binary, Point
+from gainful.instruments.answers import DiscreteAnswers
+from gainful.kernels import SE, Kernel
+from gainful.means import Mean, Zero
+from gainful.parameters import to_theta
+from gainful.priors import Prior
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtra("the scikit-learn estimators", "sklearn") from None
+
+__all__ = ["GPClassifier", "GPRegressor"]
+
+Array = NDArray[np.float64]
+Priors = Mapping[str, Prior] | Prior
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+_MOST_LENGTHSCALES = 10  # with more features than this the default kernel has one lengthscale for all of them
+
+
+class GPRegressor(RegressorMixin, BaseEstimator):
+    """y = f(x) + ε with f ~ GP(mean, kernel) and ε ~ N(0, noise²).
+
+    `kernel` None is SE with one lengthscale per feature (up to 10 features; one for all of them above), `mean` None is zero.
+    With `learn`, their parameters and the noise start at the given values and become the most probable ones under `priors`, from
+    `starts` starting points (see `gainful.fit`); without, they stay as given. With `normalize`, y is shifted and scaled to mean 0
+    and standard deviation 1 first: `kernel`, `mean`, `noise` and `priors`, and the learned `gp_`, `posterior_` and `fitted_`, are
+    then in units of y's standard deviation. Predictions are always in the units of y.
+
+    After `fit`: `gp_`, `posterior_`, `fitted_` (None without `learn`), `noise_` (in the units of y), `log_evidence_` (the log
+    density of y, in its own units), `y_mean_`, `y_scale_`, `n_features_in_`.
+
+    >>> X = np.linspace(0, 1, 12)[:, None]
+    >>> model = GPRegressor().fit(X, 100 + np.sin(6 * X[:, 0]))
+    >>> model.predict([[0.25]]).round(1).tolist()
+    [101.0]
+    """
+
+    gp_: GP
+    posterior_: Posterior
+    fitted_: Fitted | None
+    noise_: float
+    log_evidence_: float
+    y_mean_: float
+    y_scale_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        mean: Mean | None = None,
+        noise: float = 0.1,
+        *,
+        priors: Priors | None = None,
+        starts: int = 4,
+        learn: bool = True,
+        normalize: bool = True,
+        random_state: RandomState = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.mean = mean
+        self.noise = noise
+        self.priors = priors
+        self.starts = starts
+        self.learn = learn
+        self.normalize = normalize
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from places X (N, D) and numbers y (N,)."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = np.asarray(y, dtype=float)
+        self.y_mean_, self.y_scale_ = _location_and_scale(y) if self.normalize else (0.0, 1.0)
+        data = Data().add(Point(noise=self.noise), X, (y - self.y_mean_) / self.y_scale_)
+        learning = _Learning(self.learn, self.priors, None, self.starts, _generator(self.random_state))
+        self.gp_, self.posterior_, self.fitted_ = learning.apply(self.kernel, self.mean, data)
+        self.noise_ = self.y_scale_ * _noise(self.posterior_)
+        self.log_evidence_ = self.posterior_.log_evidence - len(y) * float(np.log(self.y_scale_))
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
+        """E[f] (M,), and if asked its standard deviation (M,) or its covariance (M, M).
+
+        They are those of the function itself, as scikit-learn's GaussianProcessRegressor gives them for noise in its `alpha`:
+        a new answer at x has the variance std² + noise_².
+        """
+        if return_std and return_cov:
+            raise InvalidInput(
+                "return_std, return_cov", "at most one of them", "both", "std is the root of cov's diagonal"
+            )
+        places = self._places(X)
+        mean = self.y_mean_ + self.y_scale_ * self.posterior_.mean(places)
+        if return_std:
+            return mean, self.y_scale_ * np.sqrt(self.posterior_.variance(places))
+        if return_cov:
+            return mean, self.y_scale_**2 * self.posterior_.covariance(places)
+        return mean
+
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = 0) -> Array:
+        """Functions drawn from the belief, without noise, at the places: (M, n_samples)."""
+        places = self._places(X)
+        drawn = self.posterior_.sample(places, n_samples, _generator(random_state))
+        return self.y_mean_ + self.y_scale_ * drawn.T
+
+    def _places(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+class GPClassifier(ClassifierMixin, BaseEstimator):
+    """P(second class | x) = guess + (1 − guess − lapse) Φ(f(x)) with f ~ GP(mean, kernel).
+
+    More than two classes: one such function per class against all others, and their probabilities divided by their sum.
+    `kernel`, `mean`, `priors`, `starts` and `learn` are those of `GPRegressor`; `guess` and `lapse` stay as given unless `priors`
+    names them ("Binary.guess"); `inference` None is EP.
+
+    After `fit`: `classes_`, `gp_`, `posterior_`, `fitted_` (None without `learn`), `log_evidence_`, `n_features_in_`. With more
+    than two classes `gp_`, `posterior_` and `fitted_` are tuples with one entry per class, and `log_evidence_` is summed over them.
+
+    >>> model = GPClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[0.2], [2.8]]).tolist()
+    ['low', 'high']
+    """
+
+    classes_: NDArray[Any]
+    gp_: GP | tuple[GP, ...]
+    posterior_: Posterior | tuple[Posterior, ...]
+    fitted_: Fitted | tuple[Fitted, ...] | None
+    log_evidence_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        mean: Mean | None = None,
+        *,
+        guess: float = 0.0,
+        lapse: float = 0.0,
+        priors: Priors | None = None,
+        inference: Inference | None = None,
+        starts: int = 2,
+        learn: bool = True,
+        random_state: RandomState = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.mean = mean
+        self.guess = guess
+        self.lapse = lapse
+        self.priors = priors
+        self.inference = inference
+        self.starts = starts
+        self.learn = learn
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from places X (N, D) and labels y (N,)."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, label = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInput(
+                "y", "labels of at least two classes", f"1 class, {self.classes_[0]!r}", "add the others"
+            )
+        learning = _Learning(self.learn, self.priors, self.inference, self.starts, _generator(self.random_state))
+        against_the_rest = range(len(self.classes_)) if len(self.classes_) > 2 else [1]
+        instrument = Binary(guess=self.guess, lapse=self.lapse)
+        found = [
+            learning.apply(self.kernel, self.mean, Data().add(instrument, X, label == c)) for c in against_the_rest
+        ]
+        gps, posteriors, fits = zip(*found, strict=True)
+        single = len(found) == 1
+        self.gp_ = gps[0] if single else gps
+        self.posterior_ = posteriors[0] if single else posteriors
+        self.fitted_ = fits[0] if single or not self.learn else fits
+        self.log_evidence_ = float(sum(each.log_evidence for each in posteriors))
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class at each place, (M,)."""
+        odds = self.decision_function(X)
+        chosen = (odds > 0.0).astype(int) if odds.ndim == 1 else np.argmax(odds, axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The probability of each class, in the order of `classes_`, at each place: (M, K)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """The logarithm of `predict_proba`, exact where the probability itself underflows."""
+        answers = self._log_probabilities(X)
+        return answers[0] if len(answers) == 1 else np.asarray(log_softmax(answers[:, :, 1].T, axis=1))
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Log odds of the second class (M,), or of each class against all others (M, K).
+
+        The function f itself is `posterior_.mean(X)`.
+        """
+        answers = self._log_probabilities(X)
+        odds = answers[:, :, 1] - answers[:, :, 0]
+        return odds[0] if len(odds) == 1 else odds.T
+
+    def _log_probabilities(self, X: ArrayLike) -> Array:
+        """Of no and yes, for each of the functions that were learned: (1 or K, M, 2)."""
+        check_is_fitted(self)
+        places = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        posteriors = self.posterior_ if isinstance(self.posterior_, tuple) else (self.posterior_,)
+        return np.stack([_log_no_and_yes(posterior, places) for posterior in posteriors])
+
+
+@dataclass(frozen=True)
+class _Learning:
+    """What both estimators do with data: learn the hyperparameters or keep them, and condition."""
+
+    learn: bool
+    priors: Priors | None
+    inference: Inference | None
+    starts: int
+    rng: np.random.Generator
+
+    def apply(self, kernel: Kernel | None, mean: Mean | None, data: Data) -> tuple[GP, Posterior, Fitted | None]:
+        gp = GP(_default_kernel(data) if kernel is None else kernel, Zero() if mean is None else mean)
+        if not self.learn:
+            return gp, gp.condition(data, self.inference), None
+        found = fit(gp, data, priors=self.priors, inference=self.inference, starts=int(self.starts), rng=self.rng)
+        return found.gp, found.posterior, found
+
+
+def _default_kernel(data: Data) -> Kernel:
+    """SE at the medians of its default priors, with a lengthscale for every feature unless they are many."""
+    features = data.dimensions or 1
+    kernel = SE(lengthscale=[1.0] * features) if 1 < features <= _MOST_LENGTHSCALES else SE()
+    priors = default_priors(kernel.slots, np.ones(kernel.size), data, None)
+    return kernel.with_theta([to_theta(slot, p.quantile(0.5)) for slot, p in zip(kernel.slots, priors, strict=True)])
+
+
+def _location_and_scale(y: Array) -> tuple[float, float]:
+    """Mean and standard deviation of y; the scale of constant answers is 1."""
+    mean, scale = float(np.mean(y)), float(np.std(y))
+    return mean, scale if scale > 10.0 * np.finfo(float).eps * abs(mean) else 1.0
+
+
+def _noise(posterior: Posterior) -> float:
+    (instrument,) = posterior.data.instruments
+    assert isinstance(instrument, Point)
+    return float(instrument.noise)
+
+
+def _log_no_and_yes(posterior: Posterior, places: Array) -> Array:
+    answers = posterior.answers(posterior.data.instruments[0], places)
+    assert isinstance(answers, DiscreteAnswers)
+    return answers.log_probabilities
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    """scikit-learn's ways of giving a seed, and a Generator itself."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,57 @@
+"""The laws of kernels and means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gainful.kernels.base import Kernel
+from gainful.means import Mean
+from gainful.testing.differences import assert_close, gradient
+
+
+def check_kernel(kernel: Kernel, dimensions: int, seed: int = 0) -> None:
+    """Symmetric, positive semi-definite, diagonal consistent, batch consistent, pullbacks exact; theta goes both ways.
+
+    >>> from gainful.kernels import SE
+    >>> check_kernel(SE(lengthscale=0.5), dimensions=2)
+    """
+    rng = np.random.default_rng(seed)
+    X, Z = rng.normal(size=(6, dimensions)), rng.normal(size=(5, dimensions))
+    G, g = rng.normal(size=(6, 5)), rng.normal(size=6)
+    theta = kernel.theta
+    K = kernel(X)
+    assert_close(K, K.T, 1e-12, "a kernel is symmetric")
+    assert_close(kernel.diag(X), np.diagonal(K), 1e-12, "diag is the diagonal of the matrix")
+    assert_close(np.minimum(np.linalg.eigvalsh(K), 0.0), np.zeros(6), 1e-8 * max(1.0, K.max() * 1e8), "positive")
+    assert_close(kernel.with_theta(theta)(X, Z), kernel(X, Z), 1e-12, "with_theta(theta) changes nothing")
+    if len(kernel.names) != len(theta) or len(set(kernel.names)) != len(theta):
+        raise AssertionError(f"every entry of theta has a name of its own: {kernel.names}")
+
+    value, back = kernel.vjp(X, Z)
+    assert_close(value, kernel(X, Z), 1e-12, "vjp gives the matrix")
+    by_theta = gradient(lambda t: float(np.sum(G * kernel.with_theta(t)(X, Z))), theta)
+    assert_close(back(G), by_theta, 1e-7, "the pullback is the derivative in theta")
+    by_x = gradient(lambda x: float(np.sum(G * kernel(x, Z))), X)
+    assert_close(kernel.pullback_inputs(X, Z, G), by_x, 1e-7, "the pullback is the derivative in the inputs")
+    by_diag = gradient(lambda x: float(g @ kernel.diag(x)), X)
+    assert_close(kernel.pullback_diag_inputs(X, g), by_diag, 1e-7, "the diagonal's pullback is its derivative")
+
+    batch = theta + 0.1 * rng.normal(size=(3, len(theta)))
+    together = kernel.with_theta(batch)
+    assert_close(together(X, Z), np.stack([kernel.with_theta(t)(X, Z) for t in batch]), 1e-10, "a batch axis broadcasts")
+    assert_close(together.diag(X), np.stack([kernel.with_theta(t).diag(X) for t in batch]), 1e-10, "batched diagonal")
+
+
+def check_mean(mean: Mean, dimensions: int, seed: int = 0) -> None:
+    """Pullbacks exact, batch consistent."""
+    rng = np.random.default_rng(seed)
+    X, g = rng.normal(size=(6, dimensions)), rng.normal(size=6)
+    theta = mean.theta
+    value, back = mean.vjp(X)
+    assert_close(value, mean(X), 1e-12, "vjp gives the values")
+    by_theta = gradient(lambda t: float(g @ mean.with_theta(t)(X)), theta)
+    assert_close(back(g), by_theta, 1e-7, "the pullback is the derivative in theta")
+    assert_close(mean.pullback_inputs(X, g), gradient(lambda x: float(g @ mean(x)), X), 1e-7, "and in the inputs")
+    if len(theta):
+        batch = theta + 0.1 * rng.normal(size=(3, len(theta)))
+        assert_close(mean.with_theta(batch)(X), np.stack([mean.with_theta(t)(X) for t in batch]), 1e-10, "batched")
