@@ -1,7 +1,8 @@
 """Gaussian processes as scikit-learn estimators: `GPRegressor` and `GPClassifier`.
 
-They follow scikit-learn's conventions (pipelines, grid search, cloning, pickling) and hold gainful's own values, so what was
-learned can go on from there: `posterior_` answers, samples and is conditioned on more like any other posterior.
+They follow scikit-learn's conventions (pipelines, grid search, cloning, pickling) and hold gainful's own values, so
+what was learned can go on from there: `posterior_` answers, samples and is conditioned on more like any other
+posterior.
 
 Inputs are not rescaled. The default kernel and the default priors take their scale from the range of each feature.
 """
@@ -50,14 +51,16 @@ _MOST_LENGTHSCALES = 10  # with more features than this the default kernel has o
 class GPRegressor(RegressorMixin, BaseEstimator):
     """y = f(x) + ε with f ~ GP(mean, kernel) and ε ~ N(0, noise²).
 
-    `kernel` None is SE with one lengthscale per feature (up to 10 features; one for all of them above), `mean` None is zero.
-    With `learn`, their parameters and the noise start at the given values and become the most probable ones under `priors`, from
-    `starts` starting points (see `gainful.fit`); without, they stay as given. With `normalize`, y is shifted and scaled to mean 0
-    and standard deviation 1 first: `kernel`, `mean`, `noise` and `priors`, and the learned `gp_`, `posterior_` and `fitted_`, are
-    then in units of y's standard deviation. Predictions are always in the units of y.
+    `kernel` None is SE with one lengthscale per feature, or one for all of them when there are more than 10; `mean`
+    None is zero. With `learn`, their parameters and the noise become the most probable ones under `priors`, searched
+    from the given values and from `starts` − 1 draws (see `gainful.fit`); without, they stay as given.
 
-    After `fit`: `gp_`, `posterior_`, `fitted_` (None without `learn`), `noise_` (in the units of y), `log_evidence_` (the log
-    density of y, in its own units), `y_mean_`, `y_scale_`, `n_features_in_`.
+    With `normalize`, y is first shifted and scaled to mean 0 and standard deviation 1: `kernel`, `mean`, `noise` and
+    `priors` are then in units of y's standard deviation, and so are `gp_`, `posterior_` and `fitted_`. Predictions,
+    `noise_` and `log_evidence_` are always in the units of y.
+
+    After `fit`: `gp_`, `posterior_`, `fitted_` (None without `learn`), `noise_`, `log_evidence_`, `y_mean_`,
+    `y_scale_`, `n_features_in_`.
 
     >>> X = np.linspace(0, 1, 12)[:, None]
     >>> model = GPRegressor().fit(X, 100 + np.sin(6 * X[:, 0]))
@@ -110,8 +113,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
         """E[f] (M,), and if asked its standard deviation (M,) or its covariance (M, M).
 
-        They are those of the function itself, as scikit-learn's GaussianProcessRegressor gives them for noise in its `alpha`:
-        a new answer at x has the variance std² + noise_².
+        They are those of the function itself, without noise, as scikit-learn's GaussianProcessRegressor gives them when
+        the noise is its `alpha`; a new answer at x has the variance std² + noise_².
         """
         if return_std and return_cov:
             raise InvalidInput(
@@ -140,11 +143,12 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
     """P(second class | x) = guess + (1 − guess − lapse) Φ(f(x)) with f ~ GP(mean, kernel).
 
     More than two classes: one such function per class against all others, and their probabilities divided by their sum.
-    `kernel`, `mean`, `priors`, `starts` and `learn` are those of `GPRegressor`; `guess` and `lapse` stay as given unless `priors`
-    names them ("Binary.guess"); `inference` None is EP.
+    `kernel`, `mean`, `priors`, `starts` and `learn` are those of `GPRegressor`; `guess` and `lapse` stay as given
+    unless `priors` names them ("Binary.guess"); `inference` None is EP.
 
-    After `fit`: `classes_`, `gp_`, `posterior_`, `fitted_` (None without `learn`), `log_evidence_`, `n_features_in_`. With more
-    than two classes `gp_`, `posterior_` and `fitted_` are tuples with one entry per class, and `log_evidence_` is summed over them.
+    After `fit`: `classes_`, `gp_`, `posterior_`, `fitted_` (None without `learn`), `log_evidence_`, `n_features_in_`.
+    With more than two classes `gp_`, `posterior_` and `fitted_` are tuples with one entry per class, and
+    `log_evidence_` is the sum over them.
 
     >>> model = GPClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
     >>> model.predict([[0.2], [2.8]]).tolist()

@@ -22,6 +22,8 @@ __all__ = ["nuts"]
 
 Array = NDArray[np.float64]
 
+_FAR = 50.0  # in theta: e^50 times the most probable value, where exponentials start to overflow
+
 
 def nuts(
     gp: GP,
@@ -57,7 +59,7 @@ def nuts(
     best = fit(gp, data, priors=priors, inference=inference, starts=1)
     compiled = from_pyfunc(
         ndim=len(problem.free),
-        make_logp_fn=lambda: _density(problem, best.posterior.sites),
+        make_logp_fn=lambda: _density(problem, best.theta[problem.free], best.posterior.sites),
         make_expand_fn=lambda *_: lambda x: {"theta": x},
         expanded_dtypes=[np.dtype("float64")],
         expanded_shapes=[(len(problem.free),)],
@@ -78,13 +80,15 @@ def nuts(
     return Belief(posteriors)
 
 
-def _density(problem: Problem, sites: Any) -> Callable[[Array], tuple[float, Array]]:
+def _density(problem: Problem, centre: Array, sites: Any) -> Callable[[Array], tuple[float, Array]]:
     """log p(theta, answers) and its gradient in the learned entries, as nutpie calls it."""
 
     def log_density(part: Array) -> tuple[float, Array]:
         theta = problem.theta.copy()
         theta[problem.free] = part
         try:
+            if np.max(np.abs(part - centre)) > _FAR:
+                raise NumericalError("hyperparameters beyond any prior")
             value, gradient, _ = problem.log_density(theta, None if problem.data.layout.gaussian else sites)
         except NumericalError:
             return -np.inf, np.zeros(

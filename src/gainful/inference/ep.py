@@ -255,7 +255,7 @@ def _block_update(state: Conditioned, term: Term, block: Block) -> tuple[Block, 
     p = term.likelihood.log_partition(term.answers, m, safe)
     grow = eye + p.d2 @ safe
     wanted = -np.linalg.solve(grow, p.d2)
-    wanted = np.where(proper[:, None, None], _symmetric(wanted), block.precision)
+    wanted = np.asarray(np.where(proper[:, None, None], _symmetric(wanted), block.precision), dtype=np.float64)
     pull = np.linalg.solve(grow, (p.d1 - np.einsum("nij,nj->ni", p.d2, m))[:, :, None])[:, :, 0]
     pull = np.where(proper[:, None], pull, state.sites.shift[block.rows])
     alpha, prior = state.alpha[block.rows], state.prior_mean[block.rows]

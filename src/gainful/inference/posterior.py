@@ -71,7 +71,7 @@ class Posterior:
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
         places = self._places(X)
-        return self.prior_mean(places) + self.kernel.matrix(places, self.data.layout.places) @ self._weights
+        return self.prior_mean(places) + self._weights @ self._cross(places)
 
     def variance(self, X: ArrayLike) -> Array:
         """Var[f] at each place, (M,)."""
@@ -199,9 +199,14 @@ class Posterior:
 
     def _half(self, places: Array) -> Array:
         """L⁻¹ R A k(Z, x), (F, M)."""
-        layout = self.data.layout
-        cross = layout.pick(self.kernel.matrix(layout.places, places))
+        cross = self.data.layout.pick(self._cross(places))
         return self._state.factor.half(self._state.root.times(cross))
+
+    def _cross(self, places: Array) -> Array:
+        """k(Z, x), (P, M)."""
+        if not len(self.data):
+            return np.zeros((0, len(places)))
+        return self.kernel.matrix(self.data.layout.places, places)
 
     def _measured_exactly(self, places: Array, prior: Array, variance: Array) -> Array:
         """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has

@@ -18,6 +18,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKUP
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from gainful.data import Batch
@@ -60,12 +61,12 @@ def _interval(instrument: Interval, batches: Sequence[Batch], pen: Pen) -> Mark:
                 head = pen.arrow(arrowstyle="<|-,head_width=0.2,head_length=0.4")
                 tip = (0.0, np.copysign(20.0, end))
                 pen.ax.annotate("", (place, start), tip, "data", "offset points", head, zorder=3)
-    bracket = Line2D([], [], color=pen.colour, linestyle="none", marker=_BRACKET, markersize=13, markeredgewidth=1.4)
+    bracket = Line2D([], [], color=pen.colour, linestyle="none", marker=_BRACKET, markersize=12, markeredgewidth=1.4)
     return Mark(bracket, instrument.label)
 
 
 # A capital I: what an interval looks like, in the legend.
-_BRACKET = np.array([[-0.3, 0.5], [0.3, 0.5], [0.0, 0.5], [0.0, -0.5], [-0.3, -0.5], [0.3, -0.5]])
+_BRACKET = Path([[-0.3, 0.5], [0.3, 0.5], [0.0, 0.5], [0.0, -0.5], [-0.3, -0.5], [0.3, -0.5]], [1, 2, 1, 2, 1, 2])
 
 
 @draw.register

@@ -135,8 +135,8 @@ def _leave_room(ax: Axes, rows: int) -> None:
 def _legend_below(ax: Axes, marks: Sequence[Mark]) -> None:
     """Clear of the data and of the axis label, in as many columns as fit."""
     wide = 72.0 * float(ax.get_window_extent().width) / float(ax.figure.dpi)
-    longest = max(len(mark.label) for mark in marks)
-    columns = int(np.clip(wide // (6.0 * longest + 50.0), 1, len(marks)))
+    needed = sum(6.0 * len(mark.label) + 50.0 for mark in marks)  # points: a letter is about 6 wide, a handle 50 with its space
+    columns = int(np.ceil(len(marks) / np.ceil(needed / wide)))
     below = ax.transAxes + ScaledTranslation(0.0, -36.0 / 72.0, ax.figure.dpi_scale_trans)
     ax.legend(
         [mark.handle for mark in marks],
@@ -147,5 +147,6 @@ def _legend_below(ax: Axes, marks: Sequence[Mark]) -> None:
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=below,
         frameon=False,
+        handlelength=2.4,
         borderaxespad=0.0,
     )

@@ -1,4 +1,4 @@
-"""Conformance suites: what every kernel, mean and instrument must satisfy, to be run on new ones by whoever writes them.
+"""Conformance suites: what every kernel, mean and instrument must satisfy; run them on the ones you write.
 
     from gainful.testing import check_kernel
     check_kernel(MyKernel(lengthscale=0.3), dimensions=2)

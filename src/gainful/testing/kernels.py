@@ -38,7 +38,8 @@ def check_kernel(kernel: Kernel, dimensions: int, seed: int = 0) -> None:
 
     batch = theta + 0.1 * rng.normal(size=(3, len(theta)))
     together = kernel.with_theta(batch)
-    assert_close(together(X, Z), np.stack([kernel.with_theta(t)(X, Z) for t in batch]), 1e-10, "a batch axis broadcasts")
+    one_by_one = np.stack([kernel.with_theta(t)(X, Z) for t in batch])
+    assert_close(together(X, Z), one_by_one, 1e-10, "a batch axis broadcasts")
     assert_close(together.diag(X), np.stack([kernel.with_theta(t).diag(X) for t in batch]), 1e-10, "batched diagonal")
 
 

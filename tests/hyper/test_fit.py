@@ -1,0 +1,252 @@
+"""MAP hyperparameters, the Laplace approximation about them, the MGP, and NUTS."""
+
+import numpy as np
+import pytest
+
+import gainful as gf
+from gainful.hyper.problem import Problem
+from gainful.priors import log_density_in_theta
+from gainful.testing.differences import gradient
+
+
+def _sine(n=25, noise=0.1, seed=0, d=1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n, d))
+    return X, np.sin(6 * X[:, 0]) + noise * rng.normal(size=n)
+
+
+def _mixed(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n, 1))
+    f = 1.5 * np.sin(6 * X[:, 0])
+    data, q = gf.Data(), n // 4
+    instruments = [gf.Point(0.1), gf.Interval(0.1, width=0.6), gf.Ordinal([-0.4, 0.5], 0.1), gf.Binary()]
+    for i, instrument in enumerate(instruments):
+        part = slice(i * q, (i + 1) * q)
+        data = data.add(instrument, X[part], instrument.simulate(f[part], rng))
+    return data
+
+
+@pytest.mark.parametrize("data", [gf.Data().add(gf.Point(0.3), *_sine()), _mixed()], ids=["points", "mixed"])
+def test_a_fit_is_a_maximum_of_the_posterior_density(data):
+    fitted = gf.fit(gf.GP(gf.SE(), gf.ConstantMean()), data)
+    assert fitted.converged
+    value, slope, _ = fitted.problem.log_density(fitted.theta)
+    assert value == pytest.approx(fitted.log_density, abs=1e-6)
+    assert np.max(np.abs(slope[fitted.problem.free])) < 2e-3
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        nearby = fitted.theta + 0.05 * rng.normal(size=len(fitted.theta))
+        assert fitted.problem.log_density(nearby)[0] < value
+
+
+def test_the_fit_finds_what_made_the_data():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 1, (150, 1))
+    truth = gf.GP(gf.SE(0.15, 2.0)).condition(gf.Data()).sample(X, 1, rng)[0]
+    fitted = gf.fit(gf.GP(gf.SE()), gf.Data().add(gf.Point(1.0, name="lab"), X, truth + 0.2 * rng.normal(size=150)))
+    found = dict(zip(fitted.names, np.exp(fitted.theta), strict=True))
+    assert found["lab.noise"] == pytest.approx(0.2, rel=0.15)
+    assert found["SE.lengthscale"] == pytest.approx(0.15, rel=0.35)
+    assert fitted.data.instruments[0].noise == pytest.approx(found["lab.noise"])
+    assert fitted.log_evidence == fitted.gp.condition(fitted.data).log_evidence
+
+
+def test_several_starts_do_not_do_worse_than_one():
+    data = gf.Data().add(gf.Point(0.3), *_sine())
+    gp = gf.GP(gf.SE(20.0, 1e-3))
+    assert gf.fit(gp, data, starts=5).log_density >= gf.fit(gp, data, starts=1).log_density - 1e-8
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
+def test_default_priors_keep_a_fit_to_few_points_within_reason(n, scale):
+    X, y = _sine(n, seed=7)
+    fitted = gf.fit(gf.GP(gf.SE(), gf.ConstantMean()), gf.Data().add(gf.Point(0.1 * scale), scale * X, scale * y))
+    kernel = fitted.gp.kernel
+    reach = scale * np.ptp(X) if n > 1 else 1.0
+    assert 0.02 * reach < kernel.lengthscale < 10 * reach
+    assert 1e-3 * scale**2 < kernel.variance < 1e3 * max(scale**2, 1.0)
+
+
+def test_the_space_sets_the_scale_of_the_priors():
+    X, y = _sine(4)
+    data = gf.Data().add(gf.Point(0.1), X, y)
+    wide = gf.GP(gf.SE(), space=gf.Space(gf.Real("x", 0, 100)))
+    assert gf.fit(wide, data).gp.kernel.lengthscale > gf.fit(gf.GP(gf.SE()), data).gp.kernel.lengthscale
+
+
+def test_fixed_parameters_stay_and_named_priors_pull():
+    data = gf.Data().add(gf.Point(0.3, name="lab"), *_sine())
+    gp = gf.GP(gf.SE(0.4), priors={"SE.lengthscale": gf.Fixed()})
+    fitted = gf.fit(gp, data, priors={"lab.noise": gf.LogNormal(np.log(0.5), 1e-3)})
+    assert fitted.gp.kernel.lengthscale == 0.4
+    assert fitted.data.instruments[0].noise == pytest.approx(0.5, rel=0.01)
+    with pytest.raises(gf.InvalidInput, match=r"lab\.noise"):
+        gf.fit(gp, data, priors={"lamp.noise": gf.Fixed()})
+    with pytest.raises(gf.InvalidInput, match="at least one answer"):
+        gf.fit(gp, gf.Data())
+
+
+def test_flat_priors_give_maximum_likelihood():
+    data = gf.Data().add(gf.Point(0.3), *_sine())
+    best = gf.fit(gf.GP(gf.SE()), data, priors=gf.Flat())
+    assert best.log_density == pytest.approx(best.log_evidence)
+    assert best.log_evidence > gf.fit(gf.GP(gf.SE()), data).log_evidence
+
+
+@pytest.mark.parametrize(
+    "prior", [gf.LogNormal(0.3, 0.7), gf.Gamma(2.0, 3.0), gf.Uniform(0.1, 2.0), gf.Normal(0.4, 0.5)], ids=str
+)
+def test_priors_are_densities_in_theta_with_exact_slopes(prior):
+    transform = "identity" if isinstance(prior, gf.Normal) else "log"
+    slot = gf.SE().slots[0]._replace(transform=transform)
+    low = np.log(prior.quantile(1e-9)) if transform == "log" else prior.quantile(1e-9)
+    high = np.log(prior.quantile(1 - 1e-9)) if transform == "log" else prior.quantile(1 - 1e-9)
+    grid = np.linspace(max(low, -25.0), high, 200001)[1:-1]
+    density = [np.exp(log_density_in_theta([prior], [slot], np.array([t]))[0]) for t in grid[::20]]
+    assert np.trapezoid(density, grid[::20]) == pytest.approx(1.0, abs=2e-3)
+    at = np.array([float(np.median(grid))])
+    exact = log_density_in_theta([prior], [slot], at)[1]
+    numeric = gradient(lambda t: log_density_in_theta([prior], [slot], t)[0], at)
+    np.testing.assert_allclose(exact, numeric, rtol=1e-7, atol=1e-9)
+    assert prior.quantile(0.3) < prior.quantile(0.7)
+
+
+def test_impossible_priors_are_refused():
+    for make in [lambda: gf.LogNormal(0, 0), lambda: gf.Gamma(-1), lambda: gf.Normal(np.nan), lambda: gf.Uniform(1, 0)]:
+        with pytest.raises(gf.InvalidInput):
+            make()
+
+
+def test_laplace_evidence_equals_integration_over_one_parameter():
+    """With one free parameter and much data, the Laplace evidence is close to the integral over theta."""
+    X, y = _sine(60)
+    gp = gf.GP(gf.SE(0.3, 1.0), priors={"SE.lengthscale": gf.Fixed(), "SE.variance": gf.Fixed()})
+    data = gf.Data().add(gf.Point(0.3), X, y)
+    fitted = gf.fit(gp, data)
+    hyper = gf.hyperposterior(fitted)
+    sd = float(np.sqrt(hyper.covariance[0, 0]))
+    grid = hyper.theta[0] + sd * np.linspace(-8, 8, 401)
+    theta = fitted.theta.copy()
+    logs = []
+    for t in grid:
+        theta[-1] = t
+        logs.append(fitted.problem.log_density(theta)[0])
+    peak = max(logs)
+    exact = peak + np.log(np.trapezoid(np.exp(np.array(logs) - peak), grid))
+    assert hyper.log_evidence == pytest.approx(exact, abs=0.01)
+    assert hyper.names == ("Point.noise",)
+
+
+def _along(function, x, i, h=1e-2):
+    """The derivative along coordinate i by a five-point rule."""
+    values = []
+    for k in (-2, -1, 1, 2):
+        moved = x.copy()
+        moved[i] += k * h
+        values.append(function(moved))
+    return (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
+
+
+def test_the_hessian_is_that_of_the_log_density():
+    fitted = gf.fit(gf.GP(gf.SE()), _mixed())
+    hyper = gf.hyperposterior(fitted)
+
+    def density(part):
+        theta = fitted.theta.copy()
+        theta[fitted.problem.free] = part
+        return fitted.problem.log_density(theta)[0]
+
+    def slope(part):
+        return np.array([_along(density, part, i) for i in range(2)])
+
+    H = np.array([gradient(lambda t, i=i: slope(t)[i], hyper.theta, 1e-2) for i in range(2)])
+    np.testing.assert_allclose(np.linalg.inv(hyper.covariance)[:2], -H, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["points", "probit", "mixed", "laplace"])
+def test_the_mgp_follows_its_formula_with_gradients_of_the_whole_posterior(kind):
+    """σ² = 4/3 ν + ∇μᵀΣ∇μ + ∇νᵀΣ∇ν/(3ν) with ∇ by an independent five-point rule on posteriors found from scratch."""
+    rng = np.random.default_rng(2)
+    if kind == "points":
+        data = gf.Data().add(gf.Point(0.2), *_sine())
+    elif kind == "mixed":
+        data = _mixed(n=24)
+    else:
+        X = rng.uniform(0, 1, (30, 1))
+        data = gf.Data().add(gf.Binary(), X, gf.Binary().simulate(2 * np.sin(6 * X[:, 0]), rng))
+    fitted = gf.fit(gf.GP(gf.SE()), data, inference=gf.Laplace() if kind == "laplace" else None, starts=2)
+    hyper = gf.hyperposterior(fitted)
+    Z = np.array([[0.1], [0.47], [1.4]])
+
+    def at(part):
+        theta = fitted.theta.copy()
+        theta[fitted.problem.free] = part
+        gp, moved = fitted.problem.at(theta)
+        return gp.condition(moved, fitted.problem.inference)
+
+    nu = fitted.posterior.variance(Z)
+    expected = 4 / 3 * nu
+    for j in range(3):
+        dm = gradient(lambda t, j=j: float(at(t).mean(Z)[j]), hyper.theta)
+        dv = gradient(lambda t, j=j: float(at(t).variance(Z)[j]), hyper.theta)
+        expected[j] += dm @ hyper.covariance @ dm + dv @ hyper.covariance @ dv / (3 * nu[j])
+    np.testing.assert_allclose(hyper.mgp.variance(Z), expected, rtol=1e-4)
+    np.testing.assert_array_equal(hyper.mgp.mean(Z), fitted.posterior.mean(Z))
+    probabilities = hyper.mgp.answers(gf.Binary(), Z).probability
+    plain = fitted.posterior.answers(gf.Binary(), Z).probability
+    assert np.all(np.abs(probabilities - 0.5) <= np.abs(plain - 0.5) + 1e-12)
+
+
+def test_nuts_agrees_with_a_grid_over_two_hyperparameters():
+    pytest.importorskip("nutpie", reason="NUTS is an extra")
+    X, y = _sine(8)
+    data = gf.Data().add(gf.Point(0.2), X, y)
+    gp = gf.GP(gf.SE(), priors={"Point.noise": gf.Fixed()})
+    belief = gf.nuts(gp, data, draws=400, tune=300, chains=2, seed=1)
+    assert len(belief.posteriors) == 800
+    problem = Problem.of(gp, data, None, None)
+    centre = gf.hyperposterior(gf.fit(gp, data))
+    sd = np.sqrt(np.diag(centre.covariance))
+    axes = [centre.theta[i] + sd[i] * np.linspace(-6, 6, 61) for i in range(2)]
+    theta = problem.theta.copy()
+    logs, thetas = [], []
+    for a in axes[0]:
+        for b in axes[1]:
+            theta[:2] = a, b
+            logs.append(problem.log_density(theta)[0])
+            thetas.append((a, b))
+    weights = np.exp(np.array(logs) - max(logs))
+    weights /= weights.sum()
+    exact_mean = weights @ np.array(thetas)
+    exact_sd = np.sqrt(weights @ (np.array(thetas) - exact_mean) ** 2)
+    drawn = np.array([p.kernel.theta for p in belief.posteriors])
+    assert np.all(np.abs(drawn.mean(axis=0) - exact_mean) < 0.25 * exact_sd)
+    np.testing.assert_allclose(drawn.std(axis=0), exact_sd, rtol=0.25)
+    again = gf.nuts(gp, data, draws=20, tune=100, chains=1, seed=5)
+    same = gf.nuts(gp, data, draws=20, tune=100, chains=1, seed=5)
+    np.testing.assert_array_equal([p.kernel.theta for p in again.posteriors], [p.kernel.theta for p in same.posteriors])
+    with pytest.raises(gf.InvalidInput, match="proper"):
+        gf.nuts(gp, data, priors={"SE.lengthscale": gf.Flat()})
+
+
+def test_a_belief_obeys_the_laws_of_total_expectation_and_variance():
+    data = gf.Data().add(gf.Point(0.2), *_sine(6))
+    parts = [gf.GP(gf.SE(length)).condition(data) for length in (0.1, 0.5)]
+    belief = gf.Belief(parts, weights=[3, 1])
+    Z = np.linspace(-0.5, 1.5, 7)[:, None]
+    drawn = belief.sample(Z, 40000, np.random.default_rng(0))
+    np.testing.assert_allclose(belief.mean(Z), 0.75 * parts[0].mean(Z) + 0.25 * parts[1].mean(Z))
+    np.testing.assert_allclose(np.diagonal(belief.covariance(Z)), belief.variance(Z), rtol=1e-9)
+    np.testing.assert_allclose(drawn.mean(axis=0), belief.mean(Z), atol=0.03)
+    np.testing.assert_allclose(drawn.var(axis=0), belief.variance(Z), atol=0.03)
+    yes = belief.answers(gf.Binary(), Z).probability
+    each = [p.answers(gf.Binary(), Z).probability for p in parts]
+    np.testing.assert_allclose(yes, 0.75 * each[0] + 0.25 * each[1])
+    logs = [p.answers(gf.Point(0.1), Z).log_prob(np.zeros(7)) for p in parts]
+    mixed = belief.answers(gf.Point(0.1), Z).log_prob(np.zeros(7))
+    np.testing.assert_allclose(np.exp(mixed), 0.75 * np.exp(logs[0]) + 0.25 * np.exp(logs[1]))
+    for weights in ([1.0], [-1.0, 2.0], [0.0, 0.0], [np.nan, 1.0]):
+        with pytest.raises(gf.InvalidInput):
+            gf.Belief(parts, weights=weights)
