@@ -41,7 +41,7 @@ def test_without_scikit_learn_the_import_names_the_extra() -> None:
         "except MissingExtra as error:\n    print(error.extra, '|', error)\n"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
-    assert said.startswith("sklearn | the scikit-learn estimators needs")
+    assert said.startswith("sklearn | the scikit-learn estimators: an optional dependency is missing")
 
 
 def surface(n: int, seed: int = 0) -> tuple[Array, Array]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument, Rows, Term
+from gainful.instruments.window import Window
 from gainful.kernels.base import as_places
 
 __all__ = ["Batch", "Data", "Layout", "as_queries"]
@@ -42,12 +44,21 @@ class Batch:
         return Batch(self.instrument, self.X[index], self.answers[index])
 
 
+class Source(NamedTuple):
+    """All answers of one instrument (its number among the data's, its answers, their rows of g): for its own theta."""
+
+    instrument: Instrument
+    owner: int
+    answers: Array
+    rows: Rows
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Data as inference reads it.
 
     places (P, D); first, second (F,): row i of g is f(first_i), minus f(second_i) where second_i ≥ 0; terms with
-    their rows; owners: for each term the number of its instrument; starts (N + 1,): the rows of observation n are
+    their rows; sources, the same by instrument; starts (N + 1,): the rows of observation n are
     starts[n]:starts[n + 1].
     """
 
@@ -55,7 +66,7 @@ class Layout:
     first: Rows
     second: Rows
     terms: tuple[Term, ...]
-    owners: tuple[int, ...]
+    sources: tuple[Source, ...]
     starts: Rows
 
     @cached_property
@@ -206,19 +217,34 @@ class Data:
             sizes.append(np.full(n, k))
             place, row = place + n * each, row + n * k
         terms: list[Term] = []
-        owners: list[int] = []
+        sources: list[Source] = []
         for (instrument, _), (answers, rows) in groups.items():
-            split = instrument.split(np.concatenate(answers), np.concatenate(rows))
-            terms.extend(split)
-            owners.extend([self.instruments.index(instrument)] * len(split))
+            source = Source(
+                instrument, self.instruments.index(instrument), np.concatenate(answers), np.concatenate(rows)
+            )
+            sources.append(source)
+            terms.extend(instrument.split(source.answers, source.rows))
         return Layout(
             places=np.concatenate(places),
             first=_joined(first),
             second=_joined(second),
-            terms=tuple(terms),
-            owners=tuple(owners),
+            terms=_together(terms),
+            sources=tuple(sources),
             starts=np.concatenate([[0], np.cumsum(_joined(sizes))]).astype(np.intp),
         )
+
+
+def _together(terms: list[Term]) -> tuple[Term, ...]:
+    """The terms with all windows in one: they differ in their numbers only."""
+    others, answers, rows = [], [], []
+    for term in terms:
+        window = term.likelihood.window(term.answers) if isinstance(term.likelihood, Instrument) else None
+        if window is None:
+            others.append(term)
+        else:
+            answers.append(window)
+            rows.append(term.rows)
+    return (*others, Term(Window(), np.concatenate(answers), np.concatenate(rows))) if answers else tuple(others)
 
 
 def _joined(parts: Sequence[NDArray[np.intp]]) -> Rows:

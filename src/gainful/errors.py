@@ -64,7 +64,7 @@ class MissingExtra(GainfulError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{feature} needs an optional dependency; install it with: pip install 'gainful[{extra}]'")
+        super().__init__(f"{feature}: an optional dependency is missing; run: pip install 'gainful[{extra}]'")
 
 
 class GainfulWarning(UserWarning):

@@ -162,7 +162,8 @@ class Parametrised:
                 changes[field.name] = part._rebuild(theta[..., start:stop])
             else:
                 stop = start + _size(field.metadata, part)
-                changes[field.name] = _from_free(field.metadata, part, theta[..., start:stop])
+                if not np.array_equal(theta[..., start:stop], _to_free(field.metadata, part)):  # else keep every bit
+                    changes[field.name] = _from_free(field.metadata, part, theta[..., start:stop])
             start = stop
         return dataclasses.replace(self, **changes)
 

@@ -28,14 +28,13 @@ def gpy_model(X: np.ndarray, yes: np.ndarray, kernel: Any, method: Any) -> Any:
 
 
 def gpy_ep() -> Any:
-    method = GPy.inference.latent_function_inference.EP(epsilon=1e-13, ep_mode="nested")
-    method.max_iters = 1000
+    method = GPy.inference.latent_function_inference.EP(epsilon=1e-22, max_iters=1000, ep_mode="nested")  # of a square
     return method
 
 
 def gpy_laplace() -> Any:
     method = GPy.inference.latent_function_inference.Laplace()
-    method._mode_finding_tolerance = 1e-9  # of the objective; one Newton step beyond it, the mode itself is far closer
+    method._mode_finding_tolerance = 1e-7  # of the objective; one Newton step beyond it, the mode itself is far closer
     method._mode_finding_max_iter = 200
     return method
 

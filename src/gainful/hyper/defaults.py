@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -67,13 +68,16 @@ def _located(data: Data) -> bool:
     return any(isinstance(i, Point | Interval | Ordinal) for i in data.instruments)
 
 
-def default_prior(slot: Slot, value: float, scale: Scale) -> Prior:
-    """The prior of one parameter, by its role; `value` is what the user gave, which counts for instruments only."""
+def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prior:
+    """The prior of one parameter, by its role; `value` is what the user gave, which counts for instruments only.
+
+    `siblings` is how many parameters like it its owner has, one per dimension.
+    """
     middle, width, n = scale.over(slot.dims)
     reach = abs(middle) + 0.5 * width
     match slot.role:
         case "length":
-            return LogNormal(float(np.log(0.35 * width * np.sqrt(n))), 1.0)
+            return LogNormal(float(np.log(0.35 * width * np.sqrt(max(n, siblings)))), 1.0)
         case "period":
             return LogNormal(float(np.log(width / 3.0)), 1.0)
         case "variance":
@@ -103,4 +107,9 @@ def default_prior(slot: Slot, value: float, scale: Scale) -> Prior:
 def default_priors(slots: Sequence[Slot], values: Array, data: Data, space: Space | None) -> list[Prior]:
     """One prior per slot."""
     scale = scale_of(data, space)
-    return [default_prior(slot, float(value), scale) for slot, value in zip(slots, values, strict=True)]
+    # In D dimensions distances grow with √D, whether the D lengthscales are one number or D of them.
+    together = Counter(slot.name.partition("[")[0] for slot in slots)
+    return [
+        default_prior(slot, float(value), scale, together[slot.name.partition("[")[0]])
+        for slot, value in zip(slots, values, strict=True)
+    ]

@@ -175,7 +175,7 @@ def _starts(
 ) -> list[Array]:
     """Starting points in the free part of theta."""
     given = problem.theta[problem.free]
-    if not isinstance(starts, int):
+    if not isinstance(starts, int | np.integer):
         points = np.atleast_2d(np.asarray(starts, dtype=float))
         if points.shape[1] != len(problem.theta):
             raise InvalidInput("starts", f"rows of {len(problem.theta)} numbers like theta", points.shape, "see .names")

@@ -46,6 +46,9 @@ class Problem:
             given = dict.fromkeys(problem.names, priors) | dict(gp.priors)
         else:
             given = {**gp.priors, **(priors or {})}
+        wrong = {name: prior for name, prior in given.items() if not isinstance(prior, Prior)}
+        if wrong:
+            raise InvalidInput("priors", "priors such as LogNormal(0, 1)", wrong, "Fixed() keeps a parameter")
         unknown = sorted(set(given) - set(problem.names))
         if unknown:
             raise InvalidInput(

@@ -268,4 +268,4 @@ def _block_update(state: Conditioned, term: Term, block: Block) -> tuple[Block, 
     in_mean = np.abs(np.einsum("nij,nj->ni", safe, p.d1 - alpha)) / scale
     in_variance = np.abs(tilted - fitted) / (scale[:, :, None] * scale[:, None, :])
     off = max(float(np.max(in_mean, initial=0.0)), float(np.max(in_variance, initial=0.0)))
-    return Block(block.rows, wanted), pull, float(np.sum(log_z)), off if bool(proper.all()) else np.inf
+    return Block(block.rows, np.asarray(wanted)), pull, float(np.sum(log_z)), off if bool(proper.all()) else np.inf

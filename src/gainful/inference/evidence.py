@@ -20,7 +20,7 @@ from gainful.data import Data, Layout
 from gainful.inference.ep import cavity
 from gainful.inference.laplace import Laplace, implicit_force
 from gainful.inference.sites import Conditioned, Sites
-from gainful.inference.solution import Convergence, Inference, is_block
+from gainful.inference.solution import Convergence, Inference
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
@@ -103,23 +103,20 @@ def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array
 def _by_cavities(data: Data, layout: Layout, state: Conditioned) -> tuple[Array, ...]:
     """Σ ∂ log Ẑ/∂θ over the answers that are not Gaussian, per instrument."""
     out = [np.zeros(len(i.slots)) for i in data.instruments]
-    for term, owner in zip(layout.terms, layout.owners, strict=True):
-        if is_block(term) or term.likelihood.gaussian or not len(out[owner]):
-            continue
-        m, v = cavity(state, term.rows[:, 0])
-        out[owner] += term.likelihood.pullback_theta(term.answers, m, v).sum(axis=0)
+    for instrument, owner, answers, rows in layout.sources:
+        if rows.shape[1] == 1 and not instrument.gaussian and instrument.size:
+            m, v = cavity(state, rows[:, 0])
+            out[owner] += instrument.pullback_theta(answers, m, v).sum(axis=0)
     return tuple(out)
 
 
 def _gaussian_noise(data: Data, layout: Layout, state: Conditioned, diagonal: Array) -> tuple[Array, ...]:
     """dL/d log noise = noise² Σ (α_i² − (Rᵀ B⁻¹ R)_ii) over the Gaussian answers, per instrument."""
     out = [np.zeros(len(i.slots)) for i in data.instruments]
-    for term, owner in zip(layout.terms, layout.owners, strict=True):
-        if term.likelihood.gaussian and len(out[owner]):
-            rows = term.rows[:, 0]
-            out[owner] += float(
-                np.exp(2.0 * term.likelihood.theta[0]) * np.sum(state.alpha[rows] ** 2 - diagonal[rows])
-            )
+    for instrument, owner, _, rows in layout.sources:
+        if instrument.gaussian and instrument.size:
+            alpha, at = state.alpha[rows[:, 0]], diagonal[rows[:, 0]]
+            out[owner] += float(np.exp(2.0 * instrument.theta[0]) * np.sum(alpha**2 - at))
     return tuple(out)
 
 

@@ -17,6 +17,7 @@ from gainful.errors import NumericalError
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
 from gainful.inference.solution import Convergence, Solution, is_block, warm
 from gainful.instruments.base import Derivatives
+from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class Laplace:
 
 
 def _at(layout: Layout, mean: Array, cov: Array, alpha: Array) -> Stand:
-    g = mean + cov @ alpha
+    g = mean + matmul(cov, alpha)
     terms, slope = [], np.zeros(layout.size)
     for term in layout.terms:
         rows = term.rows if is_block(term) else term.rows[:, 0]
@@ -126,5 +127,5 @@ def implicit_force(layout: Layout, state: Conditioned) -> Array:
             rows = term.rows[:, 0]
             d3 = term.likelihood.derivatives(term.answers, state.mean[rows]).d3
             force[rows] = 0.5 * d3 * state.variance[rows]
-    pulled = state.factor.solve(state.root.times(state.prior_cov @ force))
+    pulled = state.factor.solve(state.root.times(matmul(state.prior_cov, force)))
     return force - state.root.transposed_times(pulled)

@@ -25,6 +25,7 @@ from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel, as_places
 from gainful.means import Mean
+from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import Factor, extend, remove
 
 Array = NDArray[np.float64]
@@ -71,7 +72,7 @@ class Posterior:
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
         places = self._places(X)
-        return self.prior_mean(places) + self._weights @ self._cross(places)
+        return self.prior_mean(places) + matmul(self._cross(places).T, self._weights)
 
     def variance(self, X: ArrayLike) -> Array:
         """Var[f] at each place, (M,)."""
@@ -87,7 +88,7 @@ class Posterior:
         others = places if Z is None else self._places(Z)
         other_half = half if Z is None else self._half(others)
         signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None]
-        return self.kernel.matrix(places, others) - signed.T @ other_half
+        return self.kernel.matrix(places, others) - matmul(signed.T, other_half)
 
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M)."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.instruments.base import Rows
+from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import Factor, factor
 
 Array = NDArray[np.float64]
@@ -129,7 +130,7 @@ class Conditioned:
     @cached_property
     def mean(self) -> Array:
         """E[g] = m + Cα."""
-        return self.prior_mean + self.prior_cov @ self.alpha
+        return self.prior_mean + matmul(self.prior_cov, self.alpha)
 
     @cached_property
     def inverse_root(self) -> Array:
@@ -162,7 +163,7 @@ class Conditioned:
 
     def half(self, rows: Rows) -> Array:
         """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
-        return self.inverse_root @ self.root.times(self.prior_cov[:, rows])
+        return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
 
     def block_covariance(self, rows: Rows) -> Array:
         """Cov of each k coupled rows, (n, k, k)."""
@@ -186,6 +187,6 @@ def solve_with(sites: Sites, mean: Array, cov: Array, done: Factor) -> Condition
     """
     root = sites.root
     x = done.solve(root.target - root.times(mean))
-    fitted = mean + cov @ root.transposed_times(x)
+    fitted = mean + matmul(cov, root.transposed_times(x))
     x += done.solve(root.target - root.times(fitted) - root.sign * x)
     return Conditioned(sites, mean, cov, done, root.transposed_times(x))

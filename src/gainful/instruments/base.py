@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,11 +53,21 @@ class Derivatives(NamedTuple):
     d3: Array
 
 
-class Term(NamedTuple):
-    """Observations that inference treats alike: their likelihood, their answers, the rows of g that each one sees (n,
-    k)."""
+class Likelihood(Protocol):
+    """What inference asks of the observations in a term."""
 
-    likelihood: Instrument
+    @property
+    def gaussian(self) -> bool: ...
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition: ...
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives: ...
+
+
+class Term(NamedTuple):
+    """Observations that inference treats alike: their likelihood, answers, and the rows of g each one sees, (n, k)."""
+
+    likelihood: Likelihood
     answers: Array
     rows: Rows
 
@@ -105,6 +115,13 @@ class Instrument(Parametrised, ABC):
     def log_prob(self, answers: Array, g: Array) -> Array:
         """log p(answer | g), (n,)."""
         return self.derivatives(answers, g).log_p
+
+    def window(self, answers: Array) -> Array | None:
+        """(lo, hi, noise) of each answer, (n, 3), where it says no more than lo ≤ g + ε ≤ hi with ε ~ N(0, noise²).
+
+        Answers of all such instruments are then treated together.
+        """
+        return None
 
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
         """The observations as terms for inference; a set's "no" becomes one term per place, for instance."""

@@ -88,6 +88,9 @@ class Binary(Instrument):
             columns.append(self.lapse * (1.0 - self.lapse) * np.where(yes, -phi, one - phi))
         return np.column_stack(columns) if columns else np.zeros((len(m), 0))
 
+    def window(self, answers: Array) -> Array | None:
+        return window.bounds(*_half_line(answers), 1.0) if self._plain else None
+
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
         logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
         return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))

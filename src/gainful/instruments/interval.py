@@ -65,6 +65,9 @@ class Interval(Instrument):
             return np.zeros((len(m), 0))
         return window.pullback_noise(answers[:, 0], answers[:, 1], self.noise, m, v)[:, None]
 
+    def window(self, answers: Array) -> Array:
+        return window.bounds(answers[:, 0], answers[:, 1], self.noise)
+
     def answers(self, m: Array, v: Array) -> IntervalAnswers:
         return IntervalAnswers(m, v + self.noise**2, self._known_width())
 

@@ -70,6 +70,9 @@ class Ordinal(Instrument):
             return out
         return np.column_stack([out, window.pullback_noise(lo, hi, self.noise, m, v)])
 
+    def window(self, answers: Array) -> Array:
+        return window.bounds(*self.ends(answers), self.noise)
+
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
         s = np.sqrt(v + self.noise**2)[:, None]
         edges = np.concatenate([[-np.inf], self.thresholds, [np.inf]])

@@ -46,6 +46,9 @@ class Preference(Instrument):
             return np.zeros((len(m), 0))
         return window.pullback_noise(*_half_line(answers), self._spread, m, v)[:, None]
 
+    def window(self, answers: Array) -> Array:
+        return window.bounds(*_half_line(answers), self._spread)
+
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
         logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
         return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))

@@ -20,11 +20,28 @@ from gainful.numerics.normal import Truncated, log_pdf, truncated_normal
 Array = NDArray[np.float64]
 
 
+class Window:
+    """The likelihood of all answers of this kind together: `answers` are (n, 3), each with its lo, hi and noise."""
+
+    gaussian = False
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
+        return partition(answers[:, 0], answers[:, 1], answers[:, 2], m, v)
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives:
+        return derivatives(answers[:, 0], answers[:, 1], answers[:, 2], g)
+
+
+def bounds(lo: Array, hi: Array, noise: float) -> Array:
+    """(lo, hi, noise) as a window's answers, (n, 3)."""
+    return np.column_stack([lo, hi, np.full(len(lo), noise)])
+
+
 def _restricted(lo: Array, hi: Array, m: Array, s: Array) -> Truncated:
     return truncated_normal((lo - m) / s, (hi - m) / s, (hi - lo) / s)
 
 
-def partition(lo: Array, hi: Array, noise: float, m: Array, v: Array) -> Partition:
+def partition(lo: Array, hi: Array, noise: Array | float, m: Array, v: Array) -> Partition:
     """log Z, d1, d2 and shrink for each observation."""
     s2 = v + noise**2
     s = np.sqrt(s2)
@@ -32,28 +49,28 @@ def partition(lo: Array, hi: Array, noise: float, m: Array, v: Array) -> Partiti
     return Partition(u.log_z, u.mean / s, (u.variance - 1.0) / s2, (noise**2 + v * u.variance) / s2)
 
 
-def derivatives(lo: Array, hi: Array, noise: float, g: Array) -> Derivatives:
+def derivatives(lo: Array, hi: Array, noise: Array | float, g: Array) -> Derivatives:
     """log p(answer | g) and three derivatives; needs noise."""
-    if noise == 0.0:
+    if np.any(noise == 0.0):
         raise InvalidInput(
             "noise",
             "a positive number when derivatives of the likelihood are needed",
             noise,
             "use EP, or give it noise",
         )
-    s = np.full_like(g, noise)
+    s = np.broadcast_to(np.asarray(noise, dtype=float), g.shape)
     u = _restricted(lo, hi, g, s)
     return Derivatives(u.log_z, u.mean / s, (u.variance - 1.0) / s**2, u.third / s**3)
 
 
-def pullback_noise(lo: Array, hi: Array, noise: float, m: Array, v: Array) -> Array:
+def pullback_noise(lo: Array, hi: Array, noise: Array | float, m: Array, v: Array) -> Array:
     """d log Z/d log noise = noise² (d1² + d2): the heat equation, (n,)."""
     s2 = v + noise**2
     u = _restricted(lo, hi, m, np.sqrt(s2))
     return noise**2 * (u.mean**2 + u.variance - 1.0) / s2
 
 
-def pullback_ends(lo: Array, hi: Array, noise: float, m: Array, v: Array) -> tuple[Array, Array]:
+def pullback_ends(lo: Array, hi: Array, noise: Array | float, m: Array, v: Array) -> tuple[Array, Array]:
     """d log Z/d lo and d log Z/d hi, (n,) each; zero for infinite ends."""
     s = np.sqrt(v + noise**2)
     log_z = _restricted(lo, hi, m, s).log_z

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from gainful.errors import InvalidInput
+from gainful.numerics.blas import dot, matmul
 
 Array = NDArray[np.float64]
 
@@ -42,8 +43,10 @@ def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
     """Σ_ij W_ij (x_id − z_jd)²/ℓ_d² for each dimension d, (D,): one matrix product, no (N, M, D) array."""
     X, Z = _centred(X, Z, lengthscale)
     if _radius(X, Z) > _CANCELLING_RADIUS:
-        return np.array([np.vdot(W, (X[:, d, None] - Z[None, :, d]) ** 2) for d in range(X.shape[1])])
-    return W.sum(axis=1) @ X**2 + W.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, W @ Z)
+        return np.array([dot(W, (X[:, d, None] - Z[None, :, d]) ** 2) for d in range(X.shape[1])])
+    return (
+        matmul((X**2).T, W.sum(axis=1)) + matmul((Z**2).T, W.sum(axis=0)) - 2.0 * np.einsum("id,id->d", X, matmul(W, Z))
+    )
 
 
 def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
@@ -53,7 +56,7 @@ def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: Any) -> Arra
     if _radius(X, Z) > _CANCELLING_RADIUS:
         columns = [np.einsum("ij,ij->i", W, X[:, d, None] - Z[None, :, d]) for d in range(X.shape[1])]
         return np.stack(columns, axis=1) / scale
-    return (W.sum(axis=1)[:, None] * X - W @ Z) / scale
+    return (W.sum(axis=1)[:, None] * X - matmul(W, Z)) / scale
 
 
 def _centred(X: Array, Z: Array, lengthscale: Any) -> tuple[Array, Array]:

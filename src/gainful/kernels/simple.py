@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gainful.kernels.base import Kernel, Pullback
 from gainful.kernels.distance import check_lengthscale
+from gainful.numerics.blas import dot, matmul
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -51,17 +52,17 @@ class Linear(Kernel):
     variance: Any = positive(1.0, "slope")
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        return _batch(self.variance, 2) * (X @ Z.T)
+        return _batch(self.variance, 2) * matmul(X, Z.T)
 
     def diag(self, X: Array) -> Array:
         return _batch(self.variance, 1) * np.einsum("id,id->i", X, X)
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K = self.matrix(X, Z)
-        return K, lambda G: np.array([np.vdot(G, K)])
+        return K, lambda G: np.array([dot(G, K)])
 
     def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return self.variance * (G @ Z)
+        return self.variance * matmul(G, Z)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return 2.0 * self.variance * g[:, None] * X
@@ -108,8 +109,8 @@ class Periodic(Kernel):
             lengths, periods = np.zeros(X.shape[1]), np.zeros(X.shape[1])
             for d in range(X.shape[1]):
                 phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
-                lengths[d] = 4.0 / length[d] ** 2 * np.vdot(GK, np.sin(phase) ** 2)
-                periods[d] = 2.0 / length[d] ** 2 * np.vdot(GK, phase * np.sin(2.0 * phase))
+                lengths[d] = 4.0 / length[d] ** 2 * dot(GK, np.sin(phase) ** 2)
+                periods[d] = 2.0 / length[d] ** 2 * dot(GK, phase * np.sin(2.0 * phase))
             return np.concatenate(
                 [
                     lengths if np.ndim(self.lengthscale) else [lengths.sum()],

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gainful.errors import InvalidInput
 from gainful.kernels.base import Kernel, Pullback
 from gainful.kernels.distance import check_lengthscale, squared_distance, weighted_differences, weighted_squares
+from gainful.numerics.blas import dot
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -60,7 +61,7 @@ class Stationary(Kernel):
             slope, own = weights(G)
             squares = -2.0 * weighted_squares(slope, X, Z, self.lengthscale)
             lengths = squares if np.ndim(self.lengthscale) else np.array([squares.sum()])
-            return np.concatenate([lengths, [np.vdot(G, K)], own])
+            return np.concatenate([lengths, [dot(G, K)], own])
 
         return K, back
 
@@ -111,7 +112,7 @@ class RationalQuadratic(Stationary):
 
         def weights(G: Array) -> tuple[Array, tuple[float, ...]]:
             GK = G * K
-            own = self.alpha * float(np.vdot(GK, u / (1.0 + u) - np.log1p(u)))
+            own = self.alpha * dot(GK, u / (1.0 + u) - np.log1p(u))
             return -0.5 * GK / (1.0 + u), (own,)
 
         return K, weights

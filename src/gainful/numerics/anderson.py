@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lstsq
+
+from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
@@ -42,6 +45,6 @@ def step(history: History, x: Array, f: Array, weights: Array, damping: float, m
     if len(points) > 1:
         dx = np.diff(np.stack(points), axis=0)
         df = np.diff(np.stack(residuals), axis=0)
-        mix = np.linalg.lstsq((df * weights).T, f * weights, rcond=1e-10)[0]
-        out -= (dx + damping * df).T @ mix
+        mix = lstsq((df * weights).T, f * weights, cond=1e-10, lapack_driver="gelsy", check_finite=False)[0]
+        out -= matmul((dx + damping * df).T, mix)
     return out, History(points, residuals)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from gainful.errors import NumericalError
+from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
@@ -86,7 +87,7 @@ class Factor:
     def inverse(self) -> Array:
         """B⁻¹ in full."""
         root = self.inverse_root()
-        return (root.T if self.sign is None else root.T * self.sign) @ root
+        return matmul(root.T if self.sign is None else root.T * self.sign, root)
 
     def into_inverse(self) -> Array:
         """The lower triangle of B⁻¹ (zeros above, Fortran order), written over L: this factor is used up.
@@ -162,7 +163,7 @@ def _grow(lower: Array, sign: Array | None, cross: Array, corner: Array, new_sig
     if size:
         half = np.asarray(lapack.dtrtrs(lower, np.asfortranarray(cross.T), lower=1)[0])
         rows = half if sign is None else half * sign[:, None]
-        schur = corner - half.T @ rows
+        schur = corner - matmul(half.T, rows)
     else:
         rows, schur = np.zeros((0, n)), corner
     tail = _potrf(np.ascontiguousarray(new_sign * schur))
@@ -214,7 +215,7 @@ def remove(old: Factor, index: int, block: int = 64) -> Factor:
         stop = min(start + block, n - index)
         panel = np.column_stack([trailing[start:, start:stop], carry[start:]])
         orthogonal, upper = np.linalg.qr(panel[: stop - start].T, mode="complete")
-        turned = panel @ orthogonal
+        turned = matmul(panel, orthogonal)
         turned[:, :-1] *= np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)
         out[index + start :, index + start : index + stop] = np.tril(turned[:, :-1])
         carry[start:] = turned[:, -1]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from gainful.errors import InvalidInput
+from gainful.numerics.blas import matmul
 
 __all__ = ["Truncated", "hazard", "log_ndtr_between", "log_pdf", "truncated_normal"]
 
@@ -208,7 +209,7 @@ def _inside(a: Array, _b: Array, width: Array) -> Cumulants:
         density = _relative_density(a[block], width[block])
         mass = density.sum(axis=0)
         density /= mass
-        mean = _NODES @ density
+        mean = matmul(density.T, _NODES)
         deviation = _NODES[:, None] - mean
         density *= deviation
         density *= deviation

@@ -2,10 +2,11 @@
 
     draw(instrument, batches, pen) -> Mark
 
-A number is a dot with a bar of one noise standard deviation either way; an interval is a bracket, with an arrow where an end is
-infinite; a rank is the band between its thresholds; yes and no are triangles along the top and the bottom edge; a preference is
-an arrow along the mean to the better place; a set of places is a comb at the top (yes) or the bottom (no). A new kind of
-instrument adds its own with `@draw.register`; until then its places are ticks along the bottom.
+A number is a dot with a bar of one noise standard deviation either way; an interval is a bracket, with an arrow where
+an end is infinite; a rank is the band between its thresholds; yes and no are triangles along the top and the bottom
+edge; a preference is an arrow along the mean to the better place; a set of places is a comb at the top (yes) or the
+bottom (no). A new kind of instrument adds its own with `@draw.register`; until then its places are ticks along the
+bottom.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from functools import singledispatch
 
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKUP
 from matplotlib.patches import Patch
 from matplotlib.path import Path
@@ -43,7 +43,7 @@ def _point(instrument: Point, batches: Sequence[Batch], pen: Pen) -> Mark:
     x, y = _joined(batches)
     bars = pen.ax.errorbar(
         x, y, yerr=instrument.noise, fmt=pen.marker, color=pen.colour, elinewidth=1.4, zorder=4,
-        markersize=6, markeredgecolor="white", markeredgewidth=0.7,
+        markersize=5.5, markeredgecolor="white", markeredgewidth=0.7,
     )  # fmt: skip
     return Mark(bars, instrument.label)
 
@@ -51,18 +51,17 @@ def _point(instrument: Point, batches: Sequence[Batch], pen: Pen) -> Mark:
 @draw.register
 def _interval(instrument: Interval, batches: Sequence[Batch], pen: Pen) -> Mark:
     x, ends = _joined(batches)
-    for place, (low, high) in zip(x, ends, strict=True):
-        known = [end for end in (low, high) if np.isfinite(end)]
-        pen.line([place, place], [*known, *known][:2], linestyle="-", linewidth=1.4, zorder=3)
-        pen.line([place] * len(known), known, marker="_", markersize=8, markeredgewidth=1.4, zorder=3)
-        start = known[0] if known else float(pen.mean(np.array([[place]]))[0])
-        for end in (low, high):
-            if np.isinf(end):
-                head = pen.arrow(arrowstyle="<|-,head_width=0.2,head_length=0.4")
-                tip = (0.0, np.copysign(20.0, end))
-                pen.ax.annotate("", (place, start), tip, "data", "offset points", head, zorder=3)
-    bracket = Line2D([], [], color=pen.colour, linestyle="none", marker=_BRACKET, markersize=12, markeredgewidth=1.4)
-    return Mark(bracket, instrument.label)
+    known = np.isfinite(ends)
+    both = known.all(axis=1)
+    pen.ax.vlines(x[both], ends[both, 0], ends[both, 1], colors=pen.colour, linewidth=1.4, zorder=3)
+    pen.line(np.repeat(x, 2)[known.ravel()], ends[known], marker="_", markersize=8, markeredgewidth=1.4, zorder=3)
+    head = pen.arrow(arrowstyle="<|-,head_width=0.2,head_length=0.4")
+    for place, pair in zip(x[~both], ends[~both], strict=True):
+        start = next(iter(pair[np.isfinite(pair)]), float(pen.mean(np.array([[place]]))[0]))
+        for end in pair[np.isinf(pair)]:
+            away = (0.0, np.copysign(20.0, end))
+            pen.ax.annotate("", (place, start), away, "data", "offset points", head, zorder=3)
+    return Mark(pen.sample(marker=_BRACKET, markersize=12, markeredgewidth=1.4), instrument.label)
 
 
 # A capital I: what an interval looks like, in the legend.
@@ -83,8 +82,7 @@ def _ordinal(instrument: Ordinal, batches: Sequence[Batch], pen: Pen) -> Mark:
     edges = np.concatenate([thresholds[:1], 0.5 * (thresholds[1:] + thresholds[:-1]), thresholds[-1:]])
     for rank, height in enumerate(edges, start=1):
         side = "top" if rank == 1 else "bottom" if rank == instrument.levels else "center"
-        text = f" rank {rank}"
-        pen.ax.text(1.0, height, text, transform=pen.ax.get_yaxis_transform(), va=side, color=GUIDE, fontsize="small")
+        pen.note(height, f" rank {rank}", side)
     return Mark(Patch(facecolor=pen.colour, alpha=0.4), instrument.label)
 
 
@@ -96,7 +94,7 @@ def _binary(instrument: Binary, batches: Sequence[Batch], pen: Pen) -> Mark:
         places = x[answers == yes]
         style = {"marker": marker, "markersize": 6.5, "markeredgecolor": "white", "markeredgewidth": 0.5}
         pen.line(places, np.full_like(places, yes), transform=pen.edge(top=yes), zorder=4, **style)
-        handles.append(Line2D([], [], color=pen.colour, linestyle="none", **style))
+        handles.append(pen.sample(**style))
     _even_odds(pen)
     return Mark(tuple(handles), f"{instrument.label} (yes, no)", rows=1)
 
@@ -105,15 +103,13 @@ def _binary(instrument: Binary, batches: Sequence[Batch], pen: Pen) -> Mark:
 def _preference(instrument: Preference, batches: Sequence[Batch], pen: Pen) -> Mark:
     pairs, answers = _joined(batches)
     for (u, v), first in zip(pairs, answers == 1.0, strict=True):
-        better, worse = (u, v) if first else (v, u)
-        tip, tail = (tuple(zip(place, pen.mean(place[None]), strict=True))[0] for place in (better, worse))
-        bend = 0.25 if tip[0] < tail[0] else -0.25  # always over the top of the straight line
+        places = np.stack([v, u] if first else [u, v])  # from the worse to the better
+        x, y = places[:, 0], pen.mean(places)
+        bend = 0.25 if x[1] < x[0] else -0.25  # always over the top of the straight line
         head = pen.arrow(arrowstyle="-|>,head_width=0.25,head_length=0.5", connectionstyle=f"arc3,rad={bend}")
-        pen.ax.annotate("", tip, tail, arrowprops=head | {"shrinkB": 1.0}, zorder=3)
-        pen.line([tail[0]], [tail[1]], marker="o", markersize=4, zorder=3)
-        pen.line([tip[0]], [tip[1]], marker="none", zorder=3)
-    arrow = Line2D([], [], color=pen.colour, marker=">", markersize=6, markevery=[1], linewidth=1.4)
-    return Mark(arrow, f"{instrument.label} (to the better)")
+        pen.ax.annotate("", (x[1], y[1]), (x[0], y[0]), arrowprops=head, zorder=3)
+        pen.line(x, y, marker="o", markersize=4, markevery=[0], zorder=3)
+    return Mark(pen.sample(linestyle="-", marker=">", markersize=6), f"{instrument.label} (to the better)")
 
 
 @draw.register
@@ -127,7 +123,7 @@ def _detection(instrument: Detection, batches: Sequence[Batch], pen: Pen) -> Mar
         place = pen.edge(top=yes, lane=free)
         pen.line(x, np.full_like(x, yes), linestyle="-", marker=shape[yes], markersize=6, transform=place, zorder=4)
     _even_odds(pen)
-    handles = tuple(Line2D([], [], color=pen.colour, marker=shape[yes], markersize=6) for yes in (True, False))
+    handles = tuple(pen.sample(linestyle="-", marker=shape[yes], markersize=6) for yes in (True, False))
     return Mark(handles, f"{instrument.label} (yes, no)", rows=max(map(len, lanes.values())))
 
 

@@ -1,4 +1,4 @@
-"""What a mark is drawn with, and colours and shapes that stay apart in print, on a projector and to colour-blind eyes."""
+"""What marks are drawn with, in colours and shapes that stay apart in print and to colour-blind eyes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ ROW = 11.0  # the height of a row of marks along an edge, in points
 
 @dataclass(frozen=True)
 class Pen:
-    """Where and how to draw; `mean` is the belief's, for answers without a height; `row` the first free row at the edges."""
+    """Where and how to draw.
+
+    `mean` is the belief's, for answers that have no height of their own; `row` is the first free row along the edges.
+    """
 
     ax: Axes
     mean: Callable[[Array], Array]
@@ -38,8 +41,17 @@ class Pen:
         """Marks without a line between them, unless the style says otherwise."""
         return self.ax.plot(x, y, **({"color": self.colour, "linestyle": "none"} | style))[0]
 
+    def sample(self, **style: Any) -> Line2D:
+        """The same marks for a legend."""
+        return Line2D([], [], **({"color": self.colour, "linestyle": "none"} | style))
+
+    def note(self, y: float, text: str, side: str) -> None:
+        """A small word in the right margin: above y (side "bottom"), below it ("top") or at it ("center")."""
+        where = self.ax.get_yaxis_transform()
+        self.ax.text(1.0, y, text, transform=where, va=side, color=self.colour, fontsize="small")
+
     def edge(self, top: bool, lane: int = 0) -> Transform:
-        """x as in the data; y = 1 is then the middle of a row of marks along the top edge, y = 0 along the bottom edge."""
+        """x as in the data; y = 1 is then the middle of a row of marks along the top edge, y = 0 along the bottom."""
         inward = (self.row + lane + 0.7) * ROW / 72.0
         shift = ScaledTranslation(0.0, -inward if top else inward, self.ax.figure.dpi_scale_trans)
         return self.ax.get_xaxis_transform() + shift

@@ -40,11 +40,11 @@ def plot_posterior(
     legend: bool = True,
     places: int = 400,
 ) -> Axes:
-    """Mean, mean ± 1 and ± 1.96 standard deviations, and every answer drawn as what it says (see `gainful.plots.marks`).
+    """Mean, mean ± 1 and ± 1.96 standard deviations, and every answer drawn as what it says (see `marks`).
 
-    `space` names the variable and its unit and says from where to where to draw; two numbers do without the name, None takes the
-    reach of the data. `truth` is a function of places (M, 1), drawn for comparison. `data` replaces the belief's own answers.
-    Without `ax` a new figure is made. The legend is below the axes, clear of the data.
+    `space` names the variable and its unit and says from where to where to draw; two numbers do without the name, None
+    takes the reach of the data. `truth` is a function of places (M, 1), drawn for comparison. `data` replaces the
+    belief's own answers. Without `ax` a new figure is made. The legend is below the axes, clear of the data.
 
     >>> import gainful as gf
     >>> data = gf.Data().add(gf.Point(noise=0.1, name="lab"), [[0.0], [1.0]], [0.3, 0.7])
@@ -54,14 +54,18 @@ def plot_posterior(
     """
     seen = _data_of(belief) if data is None else data
     if seen.dimensions not in (None, 1):
-        raise InvalidInput("belief", "a function of one variable", f"{seen.dimensions} dimensions", "fix the others first")
+        raise InvalidInput(
+            "belief", "a function of one variable", f"{seen.dimensions} dimensions", "fix the others first"
+        )
     low, high, xlabel = _reach(space, seen)
     X = np.linspace(low, high, places)[:, None]
     if ax is None:
         ax = plt.subplots(figsize=(9.0, 4.5), layout="constrained")[1]
     marks = [_draw_belief(ax, belief, X)]
     if truth is not None:
-        line = ax.plot(X[:, 0], np.reshape(truth(X), -1), color=TRUTH, linewidth=1.3, linestyle=(0, (5, 2.5)), zorder=2.4)
+        line = ax.plot(
+            X[:, 0], np.reshape(truth(X), -1), color=TRUTH, linewidth=1.3, linestyle=(0, (5, 2.5)), zorder=2.4
+        )
         marks.append(Mark(line[0], "truth"))
     marks += _draw_answers(Pen(ax, belief.mean, COLOURS[0]), seen)
     ax.set_xlim(low, high)
@@ -128,14 +132,20 @@ def _draw_answers(pen: Pen, data: Data) -> list[Mark]:
 def _leave_room(ax: Axes, rows: int) -> None:
     """Widen the y axis, so that the rows of marks along its edges do not cover the belief."""
     height = 72.0 * float(ax.get_window_extent().height) / float(ax.figure.dpi)
-    share = min(rows * ROW / height, 0.3)  # of the axes, at each edge
-    ax.margins(y=0.04 + share / (1.0 - 2.0 * share))
+    share = min(0.04 + rows * ROW / height, 0.3)  # of the axes, at each edge
+    wanted = share / (1.0 - 2.0 * share)
+    for other in ax.get_shared_y_axes().get_siblings(
+        ax
+    ):  # axes that share a scale share its margins, whichever was drawn last
+        other.margins(y=max(wanted, other.margins()[1]))
 
 
 def _legend_below(ax: Axes, marks: Sequence[Mark]) -> None:
     """Clear of the data and of the axis label, in as many columns as fit."""
     wide = 72.0 * float(ax.get_window_extent().width) / float(ax.figure.dpi)
-    needed = sum(6.0 * len(mark.label) + 50.0 for mark in marks)  # points: a letter is about 6 wide, a handle 50 with its space
+    needed = sum(
+        6.0 * len(mark.label) + 50.0 for mark in marks
+    )  # points: a letter is about 6 wide, a handle 50 with its space
     columns = int(np.ceil(len(marks) / np.ceil(needed / wide)))
     below = ax.transAxes + ScaledTranslation(0.0, -36.0 / 72.0, ax.figure.dpi_scale_trans)
     ax.legend(

@@ -1,0 +1,170 @@
+"""Inference against its peers and against its own limits: ratios, each measured in one run on the same work.
+
+    .venv/bin/python benchmarks/inference.py
+
+1. EP with four kinds of answers at n = 256 against GPy's EP on yes/no answers at the same places.
+2. One more answer, and one less, against conditioning from scratch.
+3. Exact evidence with its gradient (n = 4000, d = 8) against one LAPACK Cholesky, in time and in n-by-n arrays.
+4. `fit` against scikit-learn's, from the same starts with the same kernel.
+5. `import gainful` against importing what it stands on.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+from harness import Claim, best_times, report
+from scipy.linalg import lapack
+
+import gainful as gf
+
+
+def mixed_data(n: int, rng: np.random.Generator) -> tuple[gf.Data, np.ndarray, np.ndarray]:
+    """Points, intervals, ranks and yes/no answers, a quarter each, of one function; and its places and values."""
+    X = rng.uniform(0, 1, (n, 1))
+    f = 2.0 * np.sin(6 * X[:, 0])
+    data, quarter = gf.Data(), n // 4
+    instruments = [gf.Point(0.1), gf.Interval(0.1, width=0.6), gf.Ordinal([-0.4, 0.5], 0.1), gf.Binary()]
+    for i, instrument in enumerate(instruments):
+        part = slice(i * quarter, (i + 1) * quarter)
+        data = data.add(instrument, X[part], instrument.simulate(f[part], rng))
+    return data, X, f
+
+
+def ep_against_gpy() -> list[Claim]:
+    import GPy
+
+    rng = np.random.default_rng(0)
+    data, X, f = mixed_data(256, rng)
+    yes = gf.Binary().simulate(f, rng)
+    probit = gf.Data().add(gf.Binary(), X, yes)
+    gp = gf.GP(gf.SE(0.2, 4.0))
+
+    def gpy() -> float:
+        model = GPy.core.GP(
+            X,
+            yes[:, None],
+            kernel=GPy.kern.RBF(1, 4.0, 0.2),
+            likelihood=GPy.likelihoods.Bernoulli(),
+            inference_method=GPy.inference.latent_function_inference.EP(),
+        )
+        return float(model.log_likelihood())
+
+    t = best_times(
+        {"gpy": gpy, "mixed": lambda: gp.condition(data), "probit": lambda: gp.condition(probit)},
+        repeats=5,
+    )
+    gap = abs(gpy() - gp.condition(probit).log_evidence)
+    detail = f"GPy {1e3 * t['gpy']:.0f} ms, mixed {1e3 * t['mixed']:.1f} ms, probit {1e3 * t['probit']:.1f} ms"
+    return [
+        Claim("EP n=256, mixed, times faster than GPy's probit EP", t["gpy"] / t["mixed"], 50, False, detail),
+        Claim("EP n=256, probit, times faster than GPy on the same data", t["gpy"] / t["probit"], 20, False,
+              f"log evidence differs by {gap:.1e}"),
+    ]  # fmt: skip
+
+
+def adding_one() -> list[Claim]:
+    rng = np.random.default_rng(1)
+    data, _, _ = mixed_data(256, rng)
+    gp = gf.GP(gf.SE(0.2, 4.0))
+    claims = []
+    for label, more in {
+        "a yes/no answer": gf.Data().add(gf.Binary(), [[0.37]], [True]),
+        "an interval": gf.Data().add(gf.Interval(0.1), [[0.37]], [[1.2, 1.8]]),
+    }.items():
+        old = gp.condition(data)
+        both, new = data.join(more), old.condition(more)
+        t = best_times(
+            {
+                "cold": lambda both=both: gp.condition(both),
+                "add": lambda old=old, more=more: old.condition(more),
+                "remove": lambda new=new: new.without(len(data)),
+            },
+            repeats=15,
+        )
+        detail = f"cold {1e3 * t['cold']:.1f} ms, add {1e3 * t['add']:.1f} ms, remove {1e3 * t['remove']:.1f} ms"
+        claims.append(Claim(f"adding {label} at n=256, share of a cold fit", t["add"] / t["cold"], 0.25, True, detail))
+        claims.append(Claim("removing it again, times adding it", t["remove"] / t["add"], 2.0, True, detail))
+    return claims
+
+
+def evidence_with_gradient() -> list[Claim]:
+    rng = np.random.default_rng(2)
+    n, d = 4000, 8
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    data = gf.Data().add(gf.Point(0.5), X, y)
+    gp = gf.GP(gf.SE(np.full(d, 2.0)))
+    K = np.asfortranarray(gp.kernel(X) + 0.25 * np.eye(n))
+    t = best_times(
+        {"cholesky": lambda: lapack.dpotrf(K, lower=1), "evidence": lambda: gp.log_evidence_and_gradient(data)}, repeats=3
+    )
+    del K
+    tracemalloc.start()
+    gp.log_evidence_and_gradient(data)
+    peak = tracemalloc.get_traced_memory()[1] / (8 * n * n)
+    tracemalloc.stop()
+    detail = f"Cholesky {t['cholesky']:.2f} s, evidence and gradient {t['evidence']:.2f} s"
+    return [
+        Claim("evidence + gradient n=4000 d=8, in Choleskys", t["evidence"] / t["cholesky"], 5, True, detail),
+        Claim("its memory, in n-by-n arrays", peak, 4, True, "peak of all arrays, covariance matrix included"),
+    ]
+
+
+def fit_against_sklearn() -> list[Claim]:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    rng = np.random.default_rng(3)
+    n, d = 200, 3
+    X = rng.uniform(0, 1, (n, d))
+    y = np.sin(5 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=n)
+    starts = [np.log([1.0] * d + [1.0, 0.3])] + [rng.normal(0.0, 1.0, d + 2) for _ in range(2)]
+    data = gf.Data().add(gf.Point(0.3), X, y)
+    gp = gf.GP(gf.SE(np.ones(d)))
+
+    def theirs() -> float:
+        values = []
+        for s in starts:
+            kernel = ConstantKernel(np.exp(s[d])) * RBF(np.exp(s[:d])) + WhiteKernel(np.exp(2 * s[d + 1]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # its own remarks about bounds
+                fitted = GaussianProcessRegressor(kernel, alpha=0.0).fit(X, y)
+            values.append(fitted.log_marginal_likelihood_value_)
+        return max(values)
+
+    def ours() -> float:
+        return gf.fit(gp, data, priors=gf.Flat(), starts=np.array(starts)).log_evidence
+
+    t = best_times({"sklearn": theirs, "gainful": ours}, repeats=3)
+    a, b = theirs(), ours()
+    detail = f"scikit-learn {t['sklearn']:.2f} s, gainful {t['gainful']:.2f} s; log evidence {a:.6f} and {b:.6f}"
+    return [
+        Claim("fit n=200, times faster than scikit-learn", t["sklearn"] / t["gainful"], 3, False, detail),
+        Claim("log evidence that scikit-learn reaches beyond ours", a - b, 1e-4, True, detail),
+    ]
+
+
+def importing() -> list[Claim]:
+    def seconds(code: str) -> float:
+        times = []
+        for _ in range(9):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    base = seconds("import numpy, scipy.linalg, scipy.optimize, scipy.special")
+    ours = seconds("import numpy, scipy.linalg, scipy.optimize, scipy.special, gainful")
+    return [Claim("import gainful, seconds beyond its dependencies", ours - base, 0.15, True, f"base {base:.2f} s")]
+
+
+if __name__ == "__main__":
+    short = 0
+    for part in (ep_against_gpy, adding_one, evidence_with_gradient, fit_against_sklearn, importing):
+        short += report(part())
+    sys.exit(1 if short else 0)
