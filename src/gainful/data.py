@@ -118,7 +118,7 @@ class Layout:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """The queries and answers so far; adding or removing gives a new value.
 
@@ -129,6 +129,10 @@ class Data:
     """
 
     batches: tuple[Batch, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        counts = {i.label: sum(len(b) for b in self.batches if b.instrument == i) for i in self.instruments}
+        return f"Data({', '.join(f'{n} from {label}' for label, n in counts.items()) or 'nothing yet'})"
 
     def add(self, instrument: Instrument, X: ArrayLike, answers: ArrayLike) -> Data:
         """The data with these answers too. One place (d,) with its one answer is accepted as well."""

@@ -263,7 +263,7 @@ def _slots(label: str, metadata: Any, value: Any) -> list[Slot]:
     role, transform = metadata["role"], metadata["transform"]
     size = _size(metadata, value)
     if transform == "ordered":
-        gaps = [Slot(f"{label}[{i}]", "gap", "log") for i in range(1, size)]
+        gaps = [Slot(f"{label}.gap[{i}]", "gap", "log") for i in range(1, size)]
         return [Slot(f"{label}[0]", role, "identity"), *gaps]
     if metadata["event"] == 0 or np.ndim(value) == 0 or (np.ndim(value) == 2 and size == 1):
         return [Slot(label, role, transform)]

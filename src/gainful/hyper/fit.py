@@ -18,7 +18,7 @@ from gainful.inference.ep import EP
 from gainful.inference.posterior import Posterior, posterior
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
-from gainful.parameters import Slot, to_theta
+from gainful.parameters import Slot, natural, to_theta
 from gainful.priors import Flat, Prior
 
 __all__ = ["Fitted", "fit"]
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from where it was, in theta
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """A gp and data at their most probable hyperparameters, the posterior there, and how the search went.
 
@@ -55,6 +55,15 @@ class Fitted:
     def names(self) -> tuple[str, ...]:
         return self.problem.names
 
+    @property
+    def values(self) -> dict[str, float]:
+        """The learned parameters by name, on their own scale: a lengthscale, not its logarithm."""
+        return dict(zip(self.names, natural(self.problem.slots, self.theta).tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:.4g}" for name, value in self.values.items())
+        return f"Fitted({values}; log_evidence={self.log_evidence:.6g}, converged={self.converged})"
+
 
 def fit(
     gp: GP,
@@ -68,8 +77,8 @@ def fit(
     """Learn the hyperparameters of kernel, mean and instruments by maximising their posterior density.
 
     The first start is where the gp is; the others are drawn from the priors (`starts` may also be an array of thetas).
-    `priors` maps names to priors and overrides the gp's own; one prior alone is for every parameter, so
-    `priors=Flat()` is maximum likelihood. `Fixed()` keeps a parameter.
+    `priors` maps names to priors and overrides the gp's own; one prior alone is for every parameter that the
+    gp does not fix, so `priors=Flat()` is maximum likelihood. `Fixed()` keeps a parameter.
 
     >>> from gainful.instruments import Point
     >>> from gainful.kernels import SE
@@ -84,7 +93,8 @@ def fit(
         )
     problem = Problem.of(gp, data, priors, inference)
     if not len(problem.free):
-        return _finish(problem, problem.theta, [(0.0, problem.theta, True, "every parameter is fixed")])
+        value = problem.log_density(problem.theta)[0]
+        return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")], [])
     bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
     found = [_search(problem, start, bounds) for start in _starts(problem, starts, bounds, rng)]
     found = [each for each in found if np.isfinite(each[0])]
@@ -93,7 +103,7 @@ def fit(
             "no start gave a finite evidence: the answers contradict the model for every hyperparameter that was "
             "tried; check the units of X and the answers, and the instruments' noise"
         )
-    return _finish(problem, problem.theta, sorted(found, key=lambda each: -each[0]))
+    return _finish(problem, sorted(found, key=lambda each: -each[0]), bounds)
 
 
 Found = tuple[float, Array, bool, str]
@@ -147,8 +157,15 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
     return value, theta, settled, message
 
 
-def _finish(problem: Problem, theta: Array, found: list[Found]) -> Fitted:
+def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, float]]) -> Fitted:
     value, theta, success, message = found[0]
+    at_end = [
+        problem.names[i]
+        for i, (low, high) in zip(problem.free, bounds, strict=True)
+        if isinstance(problem.priors[i], Flat) and not low < theta[i] < high
+    ]
+    if at_end:
+        success, message = False, f"{at_end} went as far as they may without a prior (five decades); give them one"
     gp, data = problem.at(theta)
     final = posterior(gp.mean, gp.kernel, data, problem.inference)
     converged = success and final.converged

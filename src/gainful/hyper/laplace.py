@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.errors import ConvergenceWarning
+from gainful.data import Data
+from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
 from gainful.inference.posterior import Posterior, posterior
 from gainful.instruments.answers import Answers
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 _STEP = 1e-3  # in theta: central differences are then exact to about 1e-6 of the third derivative
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HyperPosterior:
     """N(theta, covariance) over the learned entries of theta (named in `names`), and the log evidence of the model."""
 
@@ -44,6 +45,11 @@ class HyperPosterior:
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Draws of the learned entries, (size, d)."""
         return np.asarray(rng.multivariate_normal(self.theta, self.covariance, size, method="cholesky"))
+
+    def __repr__(self) -> str:
+        sd = np.sqrt(np.diagonal(self.covariance))
+        parts = ", ".join(f"{n}={t:.4g}±{s:.2g}" for n, t, s in zip(self.names, self.theta, sd, strict=True))
+        return f"HyperPosterior(theta: {parts}; log_evidence={self.log_evidence:.6g})"
 
     @cached_property
     def mgp(self) -> MGP:
@@ -107,6 +113,8 @@ class MGP:
     def variance(self, X: ArrayLike) -> Array:
         """(4.10), (M,)."""
         nu = self.hyper.fitted.posterior.variance(X)
+        if not self._neighbours:  # nothing was learned, so nothing is uncertain
+            return nu
         d_mean = np.stack([a.mean(X) - b.mean(X) for a, b in self._neighbours]) / (2.0 * _STEP)
         d_variance = np.stack([a.variance(X) - b.variance(X) for a, b in self._neighbours]) / (2.0 * _STEP)
         S = self.hyper.covariance
@@ -117,7 +125,16 @@ class MGP:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of a one-place instrument's answers."""
+        if instrument.query != "place":
+            raise InvalidInput(
+                "instrument", "one that sees a single place", instrument, "the MGP has no joint variances"
+            )
         return instrument.answers(self.mean(X), self.variance(X))
+
+    @property
+    def data(self) -> Data:
+        """What the belief is based on."""
+        return self.hyper.fitted.data
 
 
 def _moved(theta: Array, i: int, by: float) -> Array:

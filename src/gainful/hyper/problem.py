@@ -39,11 +39,12 @@ class Problem:
 
     @staticmethod
     def of(gp: GP, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
-        """Defaults filled in: the gp's priors, overridden by `priors`; one prior there is for every parameter."""
+        """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
         method: Inference = inference or (Exact() if data.layout.gaussian else EP())
         problem = Problem(gp, data, {}, method)
         if isinstance(priors, Prior):
-            given = dict.fromkeys(problem.names, priors) | dict(gp.priors)
+            kept = {name: prior for name, prior in gp.priors.items() if isinstance(prior, Fixed)}
+            given = dict.fromkeys(problem.names, priors) | kept
         else:
             given = {**gp.priors, **(priors or {})}
         wrong = {name: prior for name, prior in given.items() if not isinstance(prior, Prior)}

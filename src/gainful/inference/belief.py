@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.instruments.answers import Answers, DiscreteAnswers
@@ -53,6 +54,11 @@ class Belief:
             )
         object.__setattr__(self, "posteriors", parts)
         object.__setattr__(self, "weights", given / given.sum())
+
+    @property
+    def data(self) -> Data:
+        """What the belief is based on (the instruments' parameters are the first posterior's)."""
+        return self.posteriors[0].data
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f], (M,)."""

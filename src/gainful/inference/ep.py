@@ -19,20 +19,23 @@ and with them the evidence needs no large terms that cancel (the sums over Gauss
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
 from gainful.errors import NumericalError
+from gainful.inference.compressed import Compressed, compress, low_rank_root
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
 from gainful.inference.solution import Convergence, Solution, gaussian_evidence, is_block, warm
 from gainful.instruments.base import Rows, Term
 from gainful.numerics.anderson import History, step
 
 Array = NDArray[np.float64]
+State = TypeVar("State", Conditioned, Compressed)
 
 
 class Proposal(NamedTuple):
@@ -59,27 +62,46 @@ class EP:
     memory: int = 6
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
-        state = condition_on(warm(start, layout), mean, cov)
+        sites = warm(start, layout)
         if layout.gaussian:
             settled = Convergence(True, 0, 0.0, "exact: every answer is Gaussian")
-            return Solution(state, gaussian_evidence(layout, state), settled)
+            exact = condition_on(sites, mean, cov)
+            return Solution(exact, gaussian_evidence(layout, exact), settled)
         pace = Pace()
+        root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
+        if root is not None:
+            sites, pace = self._search(layout, sites, lambda new: compress(new, mean, root))
+        state = condition_on(sites, mean, cov)
         while True:
             proposal = propose(layout, state)
             pace = pace.after(proposal.residual)
             result = self._verdict(pace, state, proposal.residual)
             if result is not None:
                 return Solution(state, proposal.evidence, result)
-            state, pace = _advance(layout, state, proposal.sites, pace, self.memory)
+            state, pace = _advance(
+                layout, state, proposal.sites, pace, lambda new: condition_on(new, mean, cov), self.memory
+            )
+
+    def _search(self, layout: Layout, sites: Sites, condition: Callable[[Sites], Compressed]) -> tuple[Sites, Pace]:
+        """Sites found in the compressed form, as close as it gets; the pace starts afresh after it."""
+        pace = Pace()
+        state = condition(sites)
+        while True:
+            proposal = propose(layout, state)
+            pace = pace.after(proposal.residual)
+            done = proposal.residual <= max(0.5 * self.tolerance, state.resolution)
+            if done or pace.iteration >= self.max_iterations or (pace.stalled and proposal.residual < 1e-6):
+                return state.sites, Pace(iteration=pace.iteration)
+            try:
+                state, pace = _advance(layout, state, proposal.sites, pace, condition, self.memory)
+            except NumericalError:
+                return sites, Pace()  # this form cannot: the full one starts from the beginning and decides
 
     def _verdict(self, pace: Pace, state: Conditioned, residual: float) -> Convergence | None:
         """Why the iteration ends here, or None."""
         if residual <= self.tolerance:
             return Convergence(True, pace.iteration, residual, f"converged in {pace.iteration} iterations")
-        # B is formed in double precision: its smallest eigenvalues, near 1, are known to eps·‖B‖ and so are the
-        # cavities.
-        floor = 100.0 * np.finfo(float).eps * float(np.max(np.diagonal(state.factor.lower) ** 2))
-        if residual <= min(floor, 1e-4) and pace.stalled:
+        if residual <= min(state.resolution, 1e-4) and pace.stalled:
             message = (
                 f"converged in {pace.iteration} iterations to {residual:.1e} of a standard deviation, "
                 "as far as double precision resolves answers this precise"
@@ -126,7 +148,9 @@ class Pace:
         )
 
 
-def _advance(layout: Layout, state: Conditioned, wanted: Sites, pace: Pace, memory: int) -> tuple[Conditioned, Pace]:
+def _advance(
+    layout: Layout, state: State, wanted: Sites, pace: Pace, condition: Callable[[Sites], State], memory: int
+) -> tuple[State, Pace]:
     """Move the sites; come back half-way as often as the belief or a cavity would not be proper."""
     rows = _scalar_rows(layout)
     x, g = _pack(state.sites, rows), _pack(wanted, rows)
@@ -138,7 +162,7 @@ def _advance(layout: Layout, state: Conditioned, wanted: Sites, pace: Pace, memo
     pace = replace(pace, history=history)
     for _ in range(40):
         try:
-            new = condition_on(_unpack(state.sites, rows, target), state.prior_mean, state.prior_cov)
+            new = condition(_unpack(state.sites, rows, target))
             if bool(np.all(new.keep[rows] > 0.0)):
                 return new, pace
         except NumericalError:
@@ -178,7 +202,7 @@ def _unpack(sites: Sites, rows: Rows, vector: Array) -> Sites:
     return Sites(precision, shift, tuple(blocks))
 
 
-def _units(state: Conditioned, rows: Rows) -> Array:
+def _units(state: Conditioned | Compressed, rows: Rows) -> Array:
     """Var[g] for precisions and its root for shifts: then every coordinate of the vector is dimensionless."""
     variance = np.maximum(state.variance[rows], np.finfo(float).tiny)
     parts = [variance, np.sqrt(variance)]
@@ -188,7 +212,7 @@ def _units(state: Conditioned, rows: Rows) -> Array:
     return np.concatenate(parts)
 
 
-def propose(layout: Layout, state: Conditioned) -> Proposal:
+def propose(layout: Layout, state: Conditioned | Compressed) -> Proposal:
     """Look at every cavity once."""
     precision, shift = state.sites.precision.copy(), state.sites.shift.copy()
     evidence, residual = gaussian_evidence(layout, state), 0.0
@@ -209,13 +233,13 @@ def propose(layout: Layout, state: Conditioned) -> Proposal:
     return Proposal(Sites(precision, shift, tuple(blocks)), evidence, residual)
 
 
-def cavity(state: Conditioned, rows: Rows) -> tuple[Array, Array]:
+def cavity(state: Conditioned | Compressed, rows: Rows) -> tuple[Array, Array]:
     """Mean and variance of g_i without site i, for uncoupled rows, (n,) each."""
     v = state.variance[rows] / state.keep[rows]
     return state.mean[rows] - v * state.alpha[rows], v
 
 
-def block_cavity(state: Conditioned, block: Block) -> tuple[Array, Array]:
+def block_cavity(state: Conditioned | Compressed, block: Block) -> tuple[Array, Array]:
     """Mean (n, k) and covariance (n, k, k) of coupled rows without their own site.
 
     Σ (I − ΛΣ)⁻¹ = (Σ⁻¹ − Λ)⁻¹ without inverting Σ, which is singular when two places of a set coincide.
@@ -230,7 +254,7 @@ def _symmetric(matrices: Any) -> Array:
     return np.asarray(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))
 
 
-def _update(state: Conditioned, term: Term, rows: Rows) -> tuple[Array, Array, float, float]:
+def _update(state: Conditioned | Compressed, term: Term, rows: Rows) -> tuple[Array, Array, float, float]:
     """New precision and shift of uncoupled rows, their part of the evidence, and the worst mismatch of moments."""
     m, v = cavity(state, rows)
     proper = v > 0.0
@@ -246,7 +270,7 @@ def _update(state: Conditioned, term: Term, rows: Rows) -> tuple[Array, Array, f
     return precision, shift, float(np.sum(log_z)), float(np.max(off, initial=0.0))
 
 
-def _block_update(state: Conditioned, term: Term, block: Block) -> tuple[Block, Array, float, float]:
+def _block_update(state: Conditioned | Compressed, term: Term, block: Block) -> tuple[Block, Array, float, float]:
     """The same for coupled rows: Λ = −H (I + V H)⁻¹ and ν = (I + H V)⁻¹ (d1 − H m)."""
     m, v = block_cavity(state, block)
     eye = np.eye(block.rows.shape[1])

@@ -31,7 +31,7 @@ from gainful.numerics.cholesky import Factor, extend, remove
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """What is believed about f after the data. It can be asked, sampled, conditioned on more, and freed of
     observations."""
@@ -41,6 +41,10 @@ class Posterior:
     data: Data
     solution: Solution
     inference: Inference | None = None  # None: exact if it can be, EP otherwise
+
+    def __repr__(self) -> str:
+        found = f"{len(self.data)} answers, log_evidence={self.log_evidence:.6g}, {self.convergence.message}"
+        return f"Posterior({self.kernel}, {self.prior_mean}; {found})"
 
     @property
     def log_evidence(self) -> float:
@@ -247,6 +251,22 @@ def _within(kernel: Kernel, queries: Array) -> Array:
     return out
 
 
+def _refuse_contradictions(data: Data, solution: Solution) -> None:
+    """Answers without noise must be met by the belief; two different ones at one place cannot be."""
+    exact = np.flatnonzero(np.isinf(solution.sites.precision))
+    if not exact.size:
+        return
+    state = solution.state
+    off = np.abs(state.mean[exact] - solution.sites.shift[exact])
+    spread = np.sqrt(state.prior_cov[exact, exact])
+    worst = int(np.argmax(off / spread))
+    if off[worst] > 1e-4 * spread[worst]:
+        raise NumericalError(
+            f"answers without noise contradict each other: one is {solution.sites.shift[exact[worst]]:.6g} where the "
+            f"others imply {state.mean[exact[worst]]:.6g}; give the instrument some noise, or remove the contradiction"
+        )
+
+
 def posterior(
     mean: Mean,
     kernel: Kernel,
@@ -262,6 +282,7 @@ def posterior(
     if cov is None:
         cov = layout.covariance(kernel.matrix(layout.places, layout.places))
     solution = method.solve(layout, layout.pick(mean(layout.places)), cov, start)
+    _refuse_contradictions(data, solution)
     jitter = solution.state.factor.jitter
     if jitter > 0.0:
         message = (

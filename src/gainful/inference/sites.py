@@ -51,6 +51,13 @@ class Sites:
     def size(self) -> int:
         return len(self.shift)
 
+    def times(self, values: Array) -> Array:
+        """Λ @ values, (F,), where every precision is finite."""
+        out = self.precision * values
+        for block in self.blocks:
+            out[block.rows] = np.einsum("nij,nj->ni", block.precision, values[block.rows])
+        return out
+
     @cached_property
     def root(self) -> Root:
         """The root form."""
@@ -126,6 +133,16 @@ class Conditioned:
     @property
     def root(self) -> Root:
         return self.sites.root
+
+    @property
+    def log_det(self) -> float:
+        """log|I + ΛC|."""
+        return self.factor.log_det
+
+    @property
+    def resolution(self) -> float:
+        """How well a moment can be matched: B's smallest eigenvalues, near 1, are known to eps·‖B‖, so are cavities."""
+        return 100.0 * float(np.finfo(float).eps * np.max(np.diagonal(self.factor.lower) ** 2, initial=1.0))
 
     @cached_property
     def mean(self) -> Array:

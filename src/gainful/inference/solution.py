@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
+from gainful.inference.compressed import Compressed
 from gainful.inference.sites import Block, Conditioned, Sites
 from gainful.instruments.base import Rows, Term
 
@@ -101,9 +102,9 @@ def warm(start: Sites | None, layout: Layout) -> Sites:
     return Sites(precision, shift, start.blocks)
 
 
-def gaussian_evidence(layout: Layout, state: Conditioned) -> float:
+def gaussian_evidence(layout: Layout, state: Conditioned | Compressed) -> float:
     """−½ log|B| and the terms of the Gaussian rows: all of the log evidence when there are no others."""
-    total = -0.5 * state.factor.log_det
+    total = -0.5 * state.log_det
     root = state.root
     for term in layout.terms:
         if term.likelihood.gaussian:

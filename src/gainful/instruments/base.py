@@ -146,7 +146,9 @@ def as_booleans(answers: ArrayLike, n: int) -> Array:
     array = as_numbers(answers, (n,), f"{n} yes/no answers")
     wrong = ~((array == 0.0) | (array == 1.0))
     if np.any(wrong):
-        raise InvalidInput("answers", "True or False (1 or 0)", array[wrong][0], "code yes as True and no as False")
+        raise InvalidInput(
+            "answers", "True or False (1 or 0)", float(array[wrong][0]), "code yes as True and no as False"
+        )
     return array
 
 
@@ -154,4 +156,4 @@ def refuse(wrong: NDArray[np.bool_], values: Any, expected: str, remedy: str) ->
     """Raise InvalidInput naming the first offending answer and its position."""
     if np.any(wrong):
         first = int(np.argmax(wrong))
-        raise InvalidInput("answers", expected, f"{np.asarray(values)[first]!r} at position {first}", remedy)
+        raise InvalidInput("answers", expected, f"{np.asarray(values)[first].tolist()} at position {first}", remedy)
