@@ -1,12 +1,13 @@
 """Answers by brute force, for tests to compare with.
 
-The likelihoods are written here a second time, from the sentences that define the instruments and not from their code, and
-everything else is integration: on a line with thirty digits (mpmath), in two and three dimensions on a tensor grid.
+The likelihoods are written here a second time, from the sentences that define the instruments and not from their code,
+and everything else is integration: on a line with thirty digits (mpmath), in a few dimensions on a tensor grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import mpmath as mp
@@ -57,7 +58,7 @@ def window(instrument: Any, answer: Any) -> Window:
     raise TypeError(kind)
 
 
-# ---------------------------------------------------------------------------------------------- one dimension, many digits
+# ------------------------------------------------------------------------------------ one dimension, many digits
 
 
 def line_moments(instrument: Any, answer: Any, m: float, v: float) -> Moments:
@@ -129,7 +130,7 @@ def _integrate(
     low: mp.mpf,
     high: mp.mpf,
 ) -> tuple[mp.mpf, mp.mpf, mp.mpf]:
-    """log ∫ exp f, and mean and variance of exp f, which is log-concave with its mode `between`; panels end at bends."""
+    """log ∫ exp f, and mean and variance of exp f, log-concave with its mode `between`; panels end at bends."""
     mode = _maximise(f, *between)
     top = f(mode)
     start = min(scale for _, scale in bends if scale > 0) / 64
@@ -140,7 +141,7 @@ def _integrate(
     panels = sorted(b for b in breaks if left <= b <= right)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     x, mass = [], []
-    for a, b in zip(panels[:-1], panels[1:], strict=True):
+    for a, b in pairwise(panels):
         if f(a) < top - _NEGLIGIBLE and f(b) < top - _NEGLIGIBLE:
             continue
         for node, weight in zip(nodes, weights, strict=True):
@@ -178,7 +179,7 @@ def _reach(f: Callable[[mp.mpf], mp.mpf], mode: mp.mpf, side: int, step: mp.mpf,
     return min(step, room)
 
 
-# ------------------------------------------------------------------------------------------- a few dimensions, tensor grids
+# -------------------------------------------------------------------------------- a few dimensions, tensor grids
 
 
 class Seen(NamedTuple):
@@ -212,10 +213,10 @@ def _log_ndtr_between(a: Array, b: Array) -> Array:
 
 
 def grid_moments(seen: Sequence[Seen], mean: Array, cov: Array, spacing: float = 0.25, reach: float = 9.0) -> Moments:
-    """Evidence, mean and covariance of f given the answers, on a grid of standard deviations of what is being integrated.
+    """Evidence, mean and covariance of f given the answers, on a grid in units of their own standard deviations.
 
-    The grid is laid out in whitened coordinates of the prior, then moved and stretched until it is whitened for the posterior;
-    equal steps are as good as any rule for a smooth integrand that vanishes at both ends.
+    The grid is laid out in whitened coordinates of the prior, then moved and stretched until it is whitened for the
+    posterior; equal steps are as good as any rule for a smooth integrand that vanishes at both ends.
     """
     size = len(mean)
     steps = np.arange(-reach, reach + 0.5 * spacing, spacing)
@@ -245,10 +246,10 @@ def grid_moments(seen: Sequence[Seen], mean: Array, cov: Array, spacing: float =
 
 
 def textbook_ep(seen: Sequence[Seen], mean: Array, cov: Array, sweeps: int = 200) -> Moments:
-    """Expectation propagation as it is first explained: sites one after the other, moments from a dense grid, dense inverses.
+    """Expectation propagation as it is first explained: site after site, moments by quadrature, dense inverses.
 
-    For observations that see one number, f_i or f_i − f_j. Its evidence is ∫ N(f) Π z_i exp(ν_i g_i − τ_i g_i²/2) df with z_i
-    such that each site's own integral against its cavity is right.
+    For observations that see one number, f_i or f_i − f_j. Its evidence is ∫ N(f) Π z_i exp(ν_i g_i − τ_i g_i²/2) df
+    with z_i such that each site's own integral against its cavity is right.
     """
     rows = np.zeros((len(seen), len(mean)))
     for row, one in zip(rows, seen, strict=True):
@@ -320,7 +321,7 @@ def _panels(centre: float, scale: float, bends: Sequence[tuple[float, float]]) -
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
-# ---------------------------------------------------------------------------------------------------- regression, many digits
+# --------------------------------------------------------------------------------------- regression, many digits
 
 
 def exact_regression(
@@ -331,7 +332,10 @@ def exact_regression(
     `covariance` takes two places as lists of mpf, so nothing is rounded before it matters.
     """
     with mp.workdps(60):
-        places, others = [[mp.mpf(float(c)) for c in row] for row in X], [[mp.mpf(float(c)) for c in row] for row in X_new]
+        places, others = (
+            [[mp.mpf(float(c)) for c in row] for row in X],
+            [[mp.mpf(float(c)) for c in row] for row in X_new],
+        )
         n = len(places)
         S = mp.matrix(n, n)
         for i in range(n):
@@ -354,12 +358,14 @@ def mp_se(lengthscale: float, variance: float = 1.0) -> Callable[[Any, Any], Any
     """The squared exponential covariance in as many digits as its arguments have."""
 
     def covariance(x: Any, z: Any) -> Any:
-        return mp.mpf(variance) * mp.exp(-sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) / (2 * mp.mpf(lengthscale) ** 2))
+        return mp.mpf(variance) * mp.exp(
+            -sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) / (2 * mp.mpf(lengthscale) ** 2)
+        )
 
     return covariance
 
 
-# ----------------------------------------------------------------------------------------------------------- differentiation
+# ----------------------------------------------------------------------------------------------- differentiation
 
 
 def gradient(f: Callable[[Array], float], x: Array, step: float = 0.02) -> Array:
@@ -374,6 +380,6 @@ def gradient(f: Callable[[Array], float], x: Array, step: float = 0.02) -> Array
             down[i] -= h
             table.append((f(up) - f(down)) / (up[i] - down[i]))
         for order in range(1, 3):
-            table = [(4.0**order * b - a) / (4.0**order - 1.0) for a, b in zip(table[:-1], table[1:], strict=True)]
+            table = [(4.0**order * b - a) / (4.0**order - 1.0) for a, b in pairwise(table)]
         out[i] = table[0]
     return out

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -163,17 +164,29 @@ class Parametrised:
             else:
                 stop = start + _size(field.metadata, part)
                 if not np.array_equal(theta[..., start:stop], _to_free(field.metadata, part)):  # else keep every bit
-                    changes[field.name] = _from_free(field.metadata, part, theta[..., start:stop])
+                    label = f"{self.label}.{field.name}"
+                    value = _from_free(field.metadata, part, theta[..., start:stop])
+                    changes[field.name] = _canonical(label, field.metadata, value)
             start = stop
-        return dataclasses.replace(self, **changes)
+        # Only parameters change, and they have just been checked: `replace` would check everything again.
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__.update(changes)
+        return new
 
     def _parts(self) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
-        for field in dataclasses.fields(self):
+        for field in _fields(type(self)):
             value = getattr(self, field.name)
             if isinstance(value, Parametrised) or (
                 "transform" in field.metadata and not _absent(field.metadata, value)
             ):
                 yield field, value
+
+
+@lru_cache
+def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a class; optimisers ask for theta thousands of times."""
+    return dataclasses.fields(owner)
 
 
 def unique_names(groups: Sequence[Sequence[Slot]]) -> list[Slot]:

@@ -21,7 +21,9 @@ def two_labs(seed: int = 0, n: int = 12) -> tuple[np.ndarray, np.ndarray, np.nda
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, 2)), rng.normal(size=n)
     noise = np.where(np.arange(n) < n // 2, 0.1, 0.5)
-    data = gf.Data().add(gf.Point(noise=0.1), X[: n // 2], y[: n // 2]).add(gf.Point(noise=0.5), X[n // 2 :], y[n // 2 :])
+    data = (
+        gf.Data().add(gf.Point(noise=0.1), X[: n // 2], y[: n // 2]).add(gf.Point(noise=0.5), X[n // 2 :], y[n // 2 :])
+    )
     return X, y, noise, data
 
 

@@ -26,7 +26,7 @@ def assert_regression(
         assert abs(mean - m) <= in_mean * np.sqrt(float(v)) + 1e-13
 
 
-# -------------------------------------------------------------------------------------------------------- repeated places
+# ----------------------------------------------------------------------------------------------- repeated places
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_answers_at_the_same_place_are_averaged_by_their_precision(noise: tuple,
 
 
 def test_two_answers_at_one_place_as_precise_as_double_precision_allows_are_both_respected() -> None:
-    """noise² is eps times the prior variance: evidence and variance keep their digits, the mean stays between the answers."""
+    """noise² is eps of the prior variance: evidence and variance keep digits, the mean stays between the answers."""
     X, y, noise = np.array([[0.0], [0.0]]), np.array([0.7, 0.7 + 2e-8]), np.full(2, 1e-8)
     log_z, _, variance = oracles.exact_regression(oracles.mp_se(0.8), X, y, noise, X[:1])
     post = gf.GP(gf.SE(0.8)).condition(gf.Data().add(gf.Point(noise=1e-8), X, y))
@@ -157,10 +157,12 @@ def test_the_variance_at_a_precisely_measured_place_is_right_relative_to_itself_
 def test_the_diagonal_of_the_covariance_is_the_variance(noise: float) -> None:
     post = gf.GP(gf.SE(1.0, 2.0)).condition(gf.Data().add(gf.Point(noise=noise), [[0.0], [1.0]], [0.3, 0.5]))
     x = [[0.0], [0.5], [1.0]]
-    np.testing.assert_allclose(np.diagonal(post.covariance(x)), post.variance(x), rtol=1e-8, atol=1e-14)  # of the prior's 2
+    np.testing.assert_allclose(
+        np.diagonal(post.covariance(x)), post.variance(x), rtol=1e-8, atol=1e-14
+    )  # of the prior's 2
 
 
-# ---------------------------------------------------------------------------------------------------------------- no noise
+# ------------------------------------------------------------------------------------------------------ no noise
 
 
 def test_answers_without_noise_are_interpolated() -> None:
@@ -218,7 +220,7 @@ def test_the_evidence_and_its_gradient_report_an_iteration_that_fell_short_as_co
         gf.GP(gf.SE(0.3, 10.0)).log_evidence_and_gradient(data, short)
 
 
-# ------------------------------------------------------------------------------------------ values that are known for sure
+# -------------------------------------------------------------------------------- values that are known for sure
 
 
 def test_a_question_about_a_value_that_is_already_certain_only_multiplies_the_evidence() -> None:
@@ -262,7 +264,7 @@ def test_a_hard_interval_around_a_certain_value_changes_nothing() -> None:
     np.testing.assert_allclose(after.mean([[1.0]]), before.mean([[1.0]]), rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------------------------- contradictions
+# ------------------------------------------------------------------------------------------------ contradictions
 
 
 CONTRADICTIONS = {
@@ -299,7 +301,7 @@ def test_answers_of_absurd_size_give_an_error_or_a_number_but_never_nan(size: fl
         assert np.all(post.variance([[0.0], [1.0]]) >= 0.0)
 
 
-# --------------------------------------------------------------------------------------------------------- extreme scales
+# ------------------------------------------------------------------------------------------------ extreme scales
 
 
 def mixture(X: np.ndarray, c: float = 1.0) -> gf.Data:
@@ -315,7 +317,9 @@ def mixture(X: np.ndarray, c: float = 1.0) -> gf.Data:
 
 def unitless(X: np.ndarray) -> gf.Data:
     """Yes/no answers, for which f has no unit."""
-    return gf.Data().add(gf.Binary(guess=0.05, lapse=0.02), X[:2], [True, False]).add(gf.Detection(), X[None, 2:4], [True])
+    return (
+        gf.Data().add(gf.Binary(guess=0.05, lapse=0.02), X[:2], [True, False]).add(gf.Detection(), X[None, 2:4], [True])
+    )
 
 
 PLACES = np.round(64.0 * np.random.default_rng(3).uniform(-1.5, 1.5, size=(9, 2))) / 64.0

@@ -1,4 +1,4 @@
-"""One observation leaves nothing to approximate: EP's cavity is the prior, so it must agree with integration to rounding."""
+"""One observation leaves nothing to approximate: EP's cavity is the prior, so it agrees with integration exactly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BELIEFS = list(itertools.product(MEANS, VARIANCES))
 def assert_same(log_z: float, mean: float, variance: float, truth: oracles.Moments, size: float) -> None:
     """1e-9 in the log evidence, in the variance and in posterior standard deviations of the mean.
 
-    A mean is a double, and an answer 40 prior standard deviations away known to a millionth has fewer digits left than that:
-    four units in the last place of `size`, the largest number involved, are allowed to it.
+    A mean is a double, and an answer 40 prior standard deviations away known to a millionth has fewer digits left than
+    that: four units in the last place of `size`, the largest number involved, are allowed to it.
     """
     assert abs(log_z - truth.log_z) <= 1e-9 * abs(truth.log_z) + 1e-14
     assert abs(variance - truth.variance) <= 1e-9 * truth.variance

@@ -1,4 +1,4 @@
-"""How far EP is from the truth when there is something to approximate: fixed problems, with the gaps that were measured.
+"""How far EP is from the truth when there is something to approximate: fixed problems, with the gaps measured.
 
 gap in:    evidence   log evidence, absolute
            mean       worst over the places, in posterior standard deviations

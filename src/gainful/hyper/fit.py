@@ -143,7 +143,7 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": 200, "ftol": 1e-10, "gtol": 1e-5},
+        options={"maxiter": 200, "ftol": 2e-9, "gtol": 1e-5},
     )
     theta = problem.theta.copy()
     theta[problem.free] = done.x

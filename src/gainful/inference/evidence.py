@@ -87,12 +87,11 @@ def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array
     if root.turns:
         full = np.tril(inverse) + np.tril(inverse, -1).T
         full = root.transposed_times(root.transposed_times(full).T)
-        inverse = np.asfortranarray(np.tril(full))
+        inverse = -np.asfortranarray(np.tril(full))
     else:
-        inverse *= root.scale
+        inverse *= -root.scale
         inverse *= root.scale[:, None]
-    diagonal = np.diagonal(inverse).copy()
-    np.negative(inverse, out=inverse)
+    diagonal = -np.diagonal(inverse)
     inverse = blas.dsyr(1.0, state.alpha, a=inverse, lower=1, overwrite_a=1)
     if force is not None:
         inverse = blas.dsyr2(1.0, state.alpha, force, a=inverse, lower=1, overwrite_a=1)
