@@ -257,6 +257,8 @@ def _joined(parts: Sequence[NDArray[np.intp]]) -> Rows:
 
 def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
     """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
+    if not isinstance(instrument, Instrument):
+        raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "make one first")
     try:
         array = np.asarray(X, dtype=float)
     except (TypeError, ValueError):
@@ -270,6 +272,11 @@ def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
             f"an array of shape {_SHAPES[instrument.query]}",
             f"shape {array.shape}",
             "use .reshape(-1, 1) for places in one dimension",
+        )
+    most = instrument.most_places
+    if most is not None and queries.shape[1] > most:
+        raise InvalidInput(
+            "X", f"sets of at most {most} places", queries.shape[1], "split the set into smaller queries"
         )
     as_places(queries.reshape(-1, queries.shape[-1]), "X")
     return queries, single

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from gainful.data import Data
 from gainful.errors import InvalidInput
-from gainful.inference.ep import EP
 from gainful.inference.evidence import evidence_and_gradient
-from gainful.inference.exact import Exact
-from gainful.inference.posterior import Posterior, posterior
+from gainful.inference.posterior import Posterior, method_for, posterior, report
 from gainful.inference.solution import Inference
 from gainful.kernels.base import Kernel
 from gainful.means import Mean, Zero
@@ -64,8 +62,9 @@ class GP(Parametrised):
 
     def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
-        method: Inference = inference or (Exact() if data.layout.gaussian else EP())
-        found = evidence_and_gradient(self.mean, self.kernel, self._fitting(data), method, instruments=False)
+        method = method_for(self._fitting(data).layout, inference)
+        found = evidence_and_gradient(self.mean, self.kernel, data, method, instruments=False)
+        report(found.convergence, found.jitter)
         return found.value, np.concatenate([found.kernel, found.mean])
 
     def _fitting(self, data: Data) -> Data:

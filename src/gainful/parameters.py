@@ -175,7 +175,7 @@ class Parametrised:
         return new
 
     def _parts(self) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
-        for field in _fields(type(self)):
+        for field in _fields(type(self)):  # type: ignore[arg-type]  # a class is hashable whatever its instances are
             value = getattr(self, field.name)
             if isinstance(value, Parametrised) or (
                 "transform" in field.metadata and not _absent(field.metadata, value)
@@ -184,7 +184,7 @@ class Parametrised:
 
 
 @lru_cache
-def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
+def _fields(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a class; optimisers ask for theta thousands of times."""
     return dataclasses.fields(owner)
 

@@ -17,9 +17,8 @@ from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.gp import GP
 from gainful.hyper.defaults import default_priors
-from gainful.inference.ep import EP
 from gainful.inference.evidence import Evidence, evidence_and_gradient
-from gainful.inference.exact import Exact
+from gainful.inference.posterior import method_for
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.parameters import Slot, natural, unique_names
@@ -40,8 +39,7 @@ class Problem:
     @staticmethod
     def of(gp: GP, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
         """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
-        method: Inference = inference or (Exact() if data.layout.gaussian else EP())
-        problem = Problem(gp, data, {}, method)
+        problem = Problem(gp, data, {}, method_for(data.layout, inference))
         if isinstance(priors, Prior):
             kept = {name: prior for name, prior in gp.priors.items() if isinstance(prior, Fixed)}
             given = dict.fromkeys(problem.names, priors) | kept
@@ -55,7 +53,7 @@ class Problem:
             raise InvalidInput(
                 "priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'"
             )
-        return Problem(gp, data, given, method)
+        return Problem(gp, data, given, problem.inference)
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
-from gainful.errors import NumericalError
+from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.compressed import Compressed, compress, low_rank_root
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
 from gainful.inference.solution import Convergence, Solution, gaussian_evidence, is_block, warm
@@ -35,7 +35,18 @@ from gainful.instruments.base import Rows, Term
 from gainful.numerics.anderson import History, step
 
 Array = NDArray[np.float64]
+_TINY = 1e-300
 State = TypeVar("State", Conditioned, Compressed)
+
+
+_HELD = (
+    "some answers contradict others so strongly that their sites would widen the belief without bound; these sites "
+    "were held at zero precision and match the mean alone: "
+)
+
+
+class ImproperBelief(NumericalError):
+    """No step of EP leaves a proper belief."""
 
 
 class Proposal(NamedTuple):
@@ -61,7 +72,20 @@ class EP:
     max_iterations: int = 300
     memory: int = 6
 
+    def __post_init__(self) -> None:
+        if not (self.tolerance > 0.0 and self.max_iterations >= 1 and self.memory >= 0):
+            raise InvalidInput(
+                "EP", "tolerance > 0, max_iterations ≥ 1, memory ≥ 0", self, "leave them at their defaults"
+            )
+
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
+        try:
+            return self._solve(layout, mean, cov, start, hold=False)
+        except ImproperBelief:
+            # Answers that are not log-concave can contradict precise ones so badly that EP has no fixed point.
+            return self._solve(layout, mean, cov, None, hold=True)
+
+    def _solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None, hold: bool) -> Solution:
         sites = warm(start, layout)
         if layout.gaussian:
             settled = Convergence(True, 0, 0.0, "exact: every answer is Gaussian")
@@ -70,24 +94,28 @@ class EP:
         pace = Pace()
         root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
         if root is not None:
-            sites, pace = self._search(layout, sites, lambda new: compress(new, mean, root))
+            sites, pace = self._search(layout, sites, lambda new: compress(new, mean, root), hold)
         state = condition_on(sites, mean, cov)
         while True:
-            proposal = propose(layout, state)
+            proposal = propose(layout, state, hold)
             pace = pace.after(proposal.residual)
             result = self._verdict(pace, state, proposal.residual)
             if result is not None:
+                if hold:
+                    result = replace(result, converged=False, message=_HELD + result.message)
                 return Solution(state, proposal.evidence, result)
             state, pace = _advance(
                 layout, state, proposal.sites, pace, lambda new: condition_on(new, mean, cov), self.memory
             )
 
-    def _search(self, layout: Layout, sites: Sites, condition: Callable[[Sites], Compressed]) -> tuple[Sites, Pace]:
+    def _search(
+        self, layout: Layout, sites: Sites, condition: Callable[[Sites], Compressed], hold: bool
+    ) -> tuple[Sites, Pace]:
         """Sites found in the compressed form, as close as it gets; the pace starts afresh after it."""
         pace = Pace()
         state = condition(sites)
         while True:
-            proposal = propose(layout, state)
+            proposal = propose(layout, state, hold)
             pace = pace.after(proposal.residual)
             done = proposal.residual <= max(0.5 * self.tolerance, state.resolution)
             if done or pace.iteration >= self.max_iterations or (pace.stalled and proposal.residual < 1e-6):
@@ -169,7 +197,7 @@ def _advance(
             pass  # an improper belief: come back half-way, below
         target = x + 0.5 * (target - x)
         pace = replace(pace, history=History(), damping=max(0.5 * pace.damping, 0.1))
-    raise NumericalError(
+    raise ImproperBelief(
         "expectation propagation found no step that leaves a proper belief; "
         "the likelihoods are not log-concave and the prior is too wide: reduce the kernel's variance or use Laplace"
     )
@@ -212,20 +240,20 @@ def _units(state: Conditioned | Compressed, rows: Rows) -> Array:
     return np.concatenate(parts)
 
 
-def propose(layout: Layout, state: Conditioned | Compressed) -> Proposal:
-    """Look at every cavity once."""
+def propose(layout: Layout, state: Conditioned | Compressed, hold: bool = False) -> Proposal:
+    """Look at every cavity once; with `hold`, without sites of negative precision."""
     precision, shift = state.sites.precision.copy(), state.sites.shift.copy()
     evidence, residual = gaussian_evidence(layout, state), 0.0
     blocks: list[Block] = []
     for term in layout.terms:
         if is_block(term):
             block = state.sites.blocks[len(blocks)]
-            new, pull, log_z, off = _block_update(state, term, block)
+            new, pull, log_z, off = _block_update(state, term, block, hold)
             blocks.append(new)
             shift[term.rows] = pull
         elif not term.likelihood.gaussian:
             rows = term.rows[:, 0]
-            precision[rows], shift[rows], log_z, off = _update(state, term, rows)
+            precision[rows], shift[rows], log_z, off = _update(state, term, rows, hold)
         else:
             continue
         evidence += log_z
@@ -235,7 +263,7 @@ def propose(layout: Layout, state: Conditioned | Compressed) -> Proposal:
 
 def cavity(state: Conditioned | Compressed, rows: Rows) -> tuple[Array, Array]:
     """Mean and variance of g_i without site i, for uncoupled rows, (n,) each."""
-    v = state.variance[rows] / state.keep[rows]
+    v = np.maximum(state.variance[rows], 0.0) / state.keep[rows]
     return state.mean[rows] - v * state.alpha[rows], v
 
 
@@ -254,27 +282,40 @@ def _symmetric(matrices: Any) -> Array:
     return np.asarray(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))
 
 
-def _update(state: Conditioned | Compressed, term: Term, rows: Rows) -> tuple[Array, Array, float, float]:
-    """New precision and shift of uncoupled rows, their part of the evidence, and the worst mismatch of moments."""
-    m, v = cavity(state, rows)
-    proper = v > 0.0
-    m, v = np.where(proper, m, state.mean[rows]), np.where(proper, v, 1.0)
-    p = term.likelihood.log_partition(term.answers, m, v)
-    precision = np.where(proper, -p.d2 / p.shrink, state.sites.precision[rows])
-    shift = np.where(proper, (p.d1 - m * p.d2) / p.shrink, state.sites.shift[rows])
+def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool) -> tuple[Array, Array, float, float]:
+    """New precision and shift of uncoupled rows, their part of the evidence, and the worst mismatch of moments.
+
+    With `hold`, a site that asks for a negative precision gets none and matches the mean alone.
+    """
     keep, alpha = state.keep[rows], state.alpha[rows]
+    proper = keep > 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        m, v = cavity(state, rows)
+    m = np.where(proper, m, state.mean[rows])
+    v = np.maximum(np.where(proper, v, 1.0), _TINY)  # what is already certain is a cavity without width, and fine
+    p = term.likelihood.log_partition(term.answers, m, v)
+    if not np.all(p.log_z > -1e200):
+        raise NumericalError(
+            "an answer is impossible under what the others make certain: its probability is zero in double precision; "
+            "give its instrument noise (or a lapse rate), or remove the contradiction"
+        )
+    held = (p.d2 > 0.0) & proper if hold else np.zeros(len(rows), dtype=bool)
+    precision = np.where(held, 0.0, np.where(proper, -p.d2 / p.shrink, state.sites.precision[rows]))
+    shift = np.where(held, p.d1, np.where(proper, (p.d1 - m * p.d2) / p.shrink, state.sites.shift[rows]))
     log_z = p.log_z - 0.5 * np.log(np.where(proper, keep, 1.0)) - 0.5 * alpha * (m - state.prior_mean[rows])
     in_mean = np.sqrt(v / p.shrink) * np.abs(p.d1 - alpha)
-    in_variance = np.abs(p.shrink / keep - 1.0)
+    in_variance = np.where(held, 0.0, np.abs(p.shrink / np.where(proper, keep, 1.0) - 1.0))
     off = np.where(proper, np.maximum(in_mean, in_variance), np.inf)
     return precision, shift, float(np.sum(log_z)), float(np.max(off, initial=0.0))
 
 
-def _block_update(state: Conditioned | Compressed, term: Term, block: Block) -> tuple[Block, Array, float, float]:
+def _block_update(
+    state: Conditioned | Compressed, term: Term, block: Block, hold: bool
+) -> tuple[Block, Array, float, float]:
     """The same for coupled rows: Λ = −H (I + V H)⁻¹ and ν = (I + H V)⁻¹ (d1 − H m)."""
     m, v = block_cavity(state, block)
     eye = np.eye(block.rows.shape[1])
-    proper = np.linalg.eigvalsh(v)[:, 0] > -1e-12 * np.abs(np.trace(v, axis1=1, axis2=2))
+    proper = np.linalg.eigvalsh(v)[:, 0] > -1e-10 * (1.0 + np.abs(np.trace(v, axis1=1, axis2=2)))
     safe = np.where(proper[:, None, None], v, eye)
     p = term.likelihood.log_partition(term.answers, m, safe)
     grow = eye + p.d2 @ safe
@@ -282,14 +323,24 @@ def _block_update(state: Conditioned | Compressed, term: Term, block: Block) -> 
     wanted = np.asarray(np.where(proper[:, None, None], _symmetric(wanted), block.precision), dtype=np.float64)
     pull = np.linalg.solve(grow, (p.d1 - np.einsum("nij,nj->ni", p.d2, m))[:, :, None])[:, :, 0]
     pull = np.where(proper[:, None], pull, state.sites.shift[block.rows])
+    held = np.zeros(len(m), dtype=bool)
+    if hold:
+        values, vectors = np.linalg.eigh(wanted)
+        held = values[:, 0] < 0.0
+        lifted = (vectors * np.maximum(values, 0.0)[:, None, :]) @ np.swapaxes(vectors, 1, 2)
+        wanted = np.where(held[:, None, None], lifted, wanted)
+        tilted_mean = m + np.einsum("nij,nj->ni", safe, p.d1)
+        pull = np.where(held[:, None], p.d1 + np.einsum("nij,nj->ni", wanted, tilted_mean), pull)
     alpha, prior = state.alpha[block.rows], state.prior_mean[block.rows]
     # det of b for a block: I − ΛΣ = (I + ΛV)⁻¹.
     log_keep = -np.linalg.slogdet(eye + block.precision @ safe)[1]
     log_z = p.log_z - 0.5 * log_keep - 0.5 * np.einsum("ni,ni->n", alpha, m - prior)
     tilted = safe + safe @ p.d2 @ safe
     fitted = state.block_covariance(block.rows)
-    scale = np.sqrt(np.maximum(np.diagonal(fitted, axis1=1, axis2=2), 1e-300))
+    # Coupled likelihoods have unit noise: what is known to 1e-4 of that need not be matched any better.
+    scale = np.sqrt(np.maximum(np.diagonal(fitted, axis1=1, axis2=2), 1e-8))
     in_mean = np.abs(np.einsum("nij,nj->ni", safe, p.d1 - alpha)) / scale
     in_variance = np.abs(tilted - fitted) / (scale[:, :, None] * scale[:, None, :])
+    in_variance[held] = 0.0
     off = max(float(np.max(in_mean, initial=0.0)), float(np.max(in_variance, initial=0.0)))
     return Block(block.rows, np.asarray(wanted)), pull, float(np.sum(log_z)), off if bool(proper.all()) else np.inf

@@ -38,6 +38,7 @@ class Evidence:
     instruments: tuple[Array, ...]
     sites: Sites
     convergence: Convergence
+    jitter: float
 
 
 def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None) -> float:
@@ -52,10 +53,13 @@ def evidence_and_gradient(
 ) -> Evidence:
     """The log evidence and its gradient; without `instruments` theirs is left out (zeros)."""
     layout = data.layout
+    if not layout.size:
+        nothing = inference.solve(layout, np.zeros(0), np.zeros((0, 0)))
+        return Evidence(0.0, np.zeros(kernel.size), np.zeros(mean.size), (), nothing.sites, nothing.convergence, 0.0)
     values, mean_back = mean.vjp(layout.places)
     K, kernel_back = kernel.vjp(layout.places, layout.places)
     solution = inference.solve(layout, layout.pick(values), layout.covariance(K), start)
-    state = solution.state
+    state, jitter = solution.state, solution.state.factor.jitter
     laplace = isinstance(inference, Laplace)
     force = implicit_force(layout, state) if laplace and not layout.gaussian else None
     own: tuple[Array, ...] = tuple(np.zeros(len(i.slots)) for i in data.instruments)
@@ -75,6 +79,7 @@ def evidence_and_gradient(
         own,
         solution.sites,
         solution.convergence,
+        jitter,
     )
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Data, as_queries
+from gainful.data import Data, Layout, as_queries
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
@@ -89,7 +89,7 @@ class Posterior:
         """Cov[f(X), f(Z)], (M, M) or (M, L)."""
         places = self._places(X)
         half = self._half(places)
-        others = places if Z is None else self._places(Z)
+        others = places if Z is None else self._places(Z, "Z")
         other_half = half if Z is None else self._half(others)
         signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None]
         return self.kernel.matrix(places, others) - matmul(signed.T, other_half)
@@ -123,14 +123,19 @@ class Posterior:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of the instrument's answers."""
-        return instrument.answers(*self.functional(instrument, X))
+        seen = self.functional(instrument, X)
+        return instrument.answers(*seen)
 
     def condition(self, more: Data) -> Posterior:
         """The posterior after more data: covariance and factor are extended, and the iteration starts from the
         present sites."""
+        if not isinstance(more, Data):
+            raise InvalidInput("more", "a Data value", more, "for instance Data().add(instrument, X, answers)")
         data = self.data.join(more)
         if not len(more):
             return self
+        if not len(self.data):
+            return posterior(self.prior_mean, self.kernel, data, self.inference)
         layout, size = data.layout, self.data.layout.size
         cov = self._grown(data)
         sites = carried(self.sites, layout, np.arange(size, dtype=np.intp))
@@ -219,7 +224,9 @@ class Posterior:
         lost = np.flatnonzero(variance < 1e-6 * prior)
         if not lost.size or not self.data.layout.direct:
             return np.maximum(variance, 0.0)
-        seen = {row.tobytes(): i for i, row in enumerate(self.data.layout.places + 0.0)}
+        by_strength = np.argsort(self.sites.precision, kind="stable")  # of several answers at a place, the strongest
+        measured = self.data.layout.places + 0.0
+        seen = {measured[i].tobytes(): int(i) for i in by_strength}
         blocked = {int(r) for block in self.sites.blocks for r in block.rows.ravel()}
         for i in lost:
             row = seen.get((places[i] + 0.0).tobytes())
@@ -227,11 +234,11 @@ class Posterior:
                 variance[i] = self._state.variance[row]
         return np.maximum(variance, 0.0)
 
-    def _places(self, X: ArrayLike) -> Array:
-        places = as_places(X, "X")
+    def _places(self, X: ArrayLike, argument: str = "X") -> Array:
+        places = as_places(X, argument)
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
-                "X",
+                argument,
                 f"places with {self.data.dimensions} coordinates, like the data",
                 places.shape[1],
                 "match the columns",
@@ -251,7 +258,7 @@ def _within(kernel: Kernel, queries: Array) -> Array:
     return out
 
 
-def _refuse_contradictions(data: Data, solution: Solution) -> None:
+def _refuse_contradictions(solution: Solution) -> None:
     """Answers without noise must be met by the belief; two different ones at one place cannot be."""
     exact = np.flatnonzero(np.isinf(solution.sites.precision))
     if not exact.size:
@@ -278,17 +285,31 @@ def posterior(
     """Condition a GP on data; warns when jitter was needed or the iteration fell short. `cov` is g's, where it is
     known."""
     layout = data.layout
-    method: Inference = inference or (Exact() if layout.gaussian else EP())
-    if cov is None:
-        cov = layout.covariance(kernel.matrix(layout.places, layout.places))
-    solution = method.solve(layout, layout.pick(mean(layout.places)), cov, start)
-    _refuse_contradictions(data, solution)
-    jitter = solution.state.factor.jitter
+    method = method_for(layout, inference)
+    if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
+        prior_mean, cov = np.zeros(0), np.zeros((0, 0))
+    else:
+        prior_mean = layout.pick(mean(layout.places))
+        cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
+    solution = method.solve(layout, prior_mean, cov, start)
+    _refuse_contradictions(solution)
+    report(solution.convergence, solution.state.factor.jitter)
+    return Posterior(mean, kernel, data, solution, inference)
+
+
+def method_for(layout: Layout, inference: Inference | None) -> Inference:
+    """The given way of inference, or exact if it can be and EP otherwise."""
+    if inference is not None and not hasattr(inference, "solve"):
+        raise InvalidInput("inference", "EP(), Laplace(), Exact() or None", inference, "None chooses for you")
+    return inference or (Exact() if layout.gaussian else EP())
+
+
+def report(convergence: Convergence, jitter: float) -> None:
+    """Warn of jitter and of an iteration that fell short."""
     if jitter > 0.0:
         message = (
             f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
         )
-        warnings.warn(message, JitterWarning, stacklevel=3)
-    if not solution.convergence:
-        warnings.warn(solution.convergence.message, ConvergenceWarning, stacklevel=3)
-    return Posterior(mean, kernel, data, solution, inference)
+        warnings.warn(message, JitterWarning, stacklevel=4)
+    if not convergence:
+        warnings.warn(convergence.message, ConvergenceWarning, stacklevel=4)

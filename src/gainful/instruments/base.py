@@ -31,6 +31,9 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+LARGEST = 1e100  # the largest answer in size: beyond it squares overflow
+
+
 class Partition(NamedTuple):
     """log Z, d log Z/dm, d² log Z/dm², and tilted variance over v, which is 1 + v·d2 without its cancellation.
 
@@ -77,6 +80,7 @@ class Instrument(Parametrised, ABC):
     """One way of measuring; see the module for its verbs. `cost` is what one use costs, `name` what people call it."""
 
     query: ClassVar[str] = "place"  # "place", "pair" or "set": what one query consists of
+    most_places: ClassVar[int | None] = None  # of a set
     answer_axes: ClassVar[int] = 0  # 1 when one answer is itself a pair of numbers
     gaussian: ClassVar[bool] = False  # True when the likelihood is Gaussian in g, so that inference is exact
 
@@ -85,8 +89,10 @@ class Instrument(Parametrised, ABC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.cost) and self.cost > 0):
-            raise InvalidInput("cost", "a finite positive number", self.cost, "say what one use costs")
+        require_positive("cost", self.cost, "say what one use costs")
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                raise InvalidInput(name, "one number", value, "make one instrument for each value")
 
     @property
     def label(self) -> str:
@@ -126,6 +132,12 @@ class Instrument(Parametrised, ABC):
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
         """The observations as terms for inference; a set's "no" becomes one term per place, for instance."""
         return [Term(self, answers, rows)]
+
+
+def require_positive(argument: str, value: object, remedy: str) -> None:
+    """Refuse what is not a finite positive number."""
+    if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
+        raise InvalidInput(argument, "a finite positive number", value, remedy)
 
 
 def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from gainful.errors import InvalidInput
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition, Rows, Term, as_booleans
 from gainful.instruments.binary import Binary
@@ -30,6 +29,7 @@ class Detection(Instrument):
     """
 
     query: ClassVar[str] = "set"
+    most_places: ClassVar[int | None] = 4
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         return as_booleans(answers, n)
@@ -116,8 +116,6 @@ def _orthant_derivatives(m: Array, cov: Array, log_z: Array) -> tuple[Array, Arr
 def _conditioned(m: Array, cov: Array, fixed: list[int], log_z: Array) -> Array:
     """exp(log N(0; m_fixed, cov_fixed) + log P(rest ≤ 0 | x_fixed = 0) − log Z), (n,)."""
     rest = [j for j in range(m.shape[1]) if j not in fixed]
-    if len(rest) + len(fixed) > 4:
-        raise InvalidInput("X", "sets of at most four places", m.shape[1], "split the set into smaller queries")
     inner = cov[:, fixed][:, :, fixed]
     if len(fixed) == 1:
         sd = np.sqrt(inner[:, 0, 0])

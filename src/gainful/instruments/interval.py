@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.errors import InvalidInput
 from gainful.instruments import window
 from gainful.instruments.answers import IntervalAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, as_numbers, refuse
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Partition, as_numbers, refuse, require_positive
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -31,8 +31,8 @@ class Interval(Instrument):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.width is not None and not (np.isfinite(self.width) and self.width > 0):
-            raise InvalidInput("width", "a finite positive number or None", self.width, "None accepts any width")
+        if self.width is not None:
+            require_positive("width", self.width, "None accepts any width")
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         ends = as_numbers(answers, (n, 2), f"{n} pairs (a, b)")
@@ -42,6 +42,8 @@ class Interval(Instrument):
             "numbers or infinities",
             "use -inf or inf for an open end, never NaN",
         )
+        huge = np.any(np.isfinite(ends) & (np.abs(ends) > LARGEST), axis=1)
+        refuse(np.asarray(huge), ends, f"numbers up to {LARGEST:.0e}", "check the units; use inf for an open end")
         refuse(~(ends[:, 0] < ends[:, 1]), ends, "a < b", "order the ends; an exact value is a Point answer")
         wrong = np.isposinf(ends[:, 0]) | np.isneginf(ends[:, 1])
         refuse(wrong, ends, "a below infinity and b above minus infinity", "check the ends")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import NormalAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, as_numbers, refuse
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Partition, as_numbers, refuse
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -31,6 +31,7 @@ class Point(Instrument):
     def validate(self, answers: ArrayLike, n: int) -> Array:
         y = as_numbers(answers, (n,), f"{n} numbers")
         refuse(~np.isfinite(y), y, "finite numbers", "leave missing answers out; censored ones are Interval answers")
+        refuse(np.abs(y) > LARGEST, y, f"numbers up to {LARGEST:.0e}", "check the units")
         return y
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:

@@ -101,7 +101,8 @@ def as_places(X: ArrayLike, argument: str) -> Array:
             "use .reshape(-1, 1) for one dimension, or [x] for one place",
         )
     if not np.all(np.isfinite(array)):
-        raise InvalidInput(argument, "finite coordinates", "NaN or infinity", "remove or repair those rows")
+        row = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise InvalidInput(argument, "finite coordinates", f"{array[row].tolist()} in row {row}", "remove or repair it")
     return array
 
 
