@@ -18,7 +18,7 @@ import tracemalloc
 import warnings
 
 import numpy as np
-from harness import Claim, best_times, report
+from _harness import Claim, best_times, report
 from scipy.linalg import lapack
 
 import gainful as gf
