@@ -24,13 +24,15 @@ class Scale:
 
     middle: Array
     range: Array
+    varies: NDArray[np.bool_]
     centre: float
     spread: float
 
     def over(self, dims: tuple[int, ...] | None) -> tuple[float, float, int]:
-        """Mean middle and mean range of some dimensions (None: all), and how many they are."""
+        """Mean middle and mean range of some dimensions (None: all), and in how many of them places differ."""
         chosen = list(range(len(self.range)) if dims is None else dims)
-        return float(np.mean(self.middle[chosen])), float(np.mean(self.range[chosen])), len(chosen)
+        some = [d for d in chosen if self.varies[d]] or chosen
+        return float(np.mean(self.middle[some])), float(np.mean(self.range[some])), int(np.sum(self.varies[chosen]))
 
 
 def scale_of(data: Data, space: Space | None) -> Scale:
@@ -41,13 +43,14 @@ def scale_of(data: Data, space: Space | None) -> Scale:
     else:
         places = data.layout.places if len(data) else np.zeros((1, 1))
         low, high = places.min(axis=0), places.max(axis=0)
-    width = np.where(high > low, high - low, 1.0)
+    varies = high > low
+    width = np.where(varies, high - low, 1.0)
     values = _levels(data)
     centre = float(np.mean(values)) if values.size else 0.0
     spread = float(np.std(values)) if values.size > 1 else 0.0
     if spread <= 1e-12 * max(abs(centre), 1.0):
         spread = max(abs(centre), 1.0)
-    return Scale(0.5 * (low + high), width, centre if _located(data) else 0.0, spread)
+    return Scale(0.5 * (low + high), width, varies, centre if _located(data) else 0.0, spread)
 
 
 def _levels(data: Data) -> Array:
@@ -77,7 +80,7 @@ def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prio
     reach = abs(middle) + 0.5 * width
     match slot.role:
         case "length":
-            return LogNormal(float(np.log(0.35 * width * np.sqrt(max(n, siblings)))), 1.0)
+            return LogNormal(float(np.log(0.35 * width * np.sqrt(max(n, siblings, 1)))), 1.0)
         case "period":
             return LogNormal(float(np.log(width / 3.0)), 1.0)
         case "variance":
@@ -108,7 +111,7 @@ def default_priors(slots: Sequence[Slot], values: Array, data: Data, space: Spac
     """One prior per slot."""
     scale = scale_of(data, space)
     # In D dimensions distances grow with √D, whether the D lengthscales are one number or D of them.
-    together = Counter(slot.name.partition("[")[0] for slot in slots)
+    together = Counter(slot.name.partition("[")[0] for slot in slots if scale.over(slot.dims)[2])
     return [
         default_prior(slot, float(value), scale, together[slot.name.partition("[")[0]])
         for slot, value in zip(slots, values, strict=True)

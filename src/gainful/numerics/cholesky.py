@@ -105,7 +105,7 @@ def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array
     `matrix` is (N, N) symmetric; `sign` has −1 where the pseudo-measurement widens the belief, and is None when none
     does. With `rebuild`, which gives the matrix again, the factor may be written over `matrix`.
 
-    >>> round(factor(np.array([[4.0, 2.0], [2.0, 3.0]])).log_det, 12) == round(np.log(8.0), 12)
+    >>> bool(np.isclose(factor(np.array([[4.0, 2.0], [2.0, 3.0]])).log_det, np.log(8.0)))
     True
     """
     if matrix.shape[0] == 0:
