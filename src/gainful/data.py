@@ -78,6 +78,12 @@ class Layout:
     def size(self) -> int:
         return len(self.first)
 
+    @cached_property
+    def scalar_rows(self) -> Rows:
+        """The rows whose sites are to be found one by one: neither Gaussian nor coupled with others."""
+        alone = [t.rows[:, 0] for t in self.terms if t.rows.shape[1] == 1 and not t.likelihood.gaussian]
+        return _joined(alone)
+
     @property
     def gaussian(self) -> bool:
         return all(term.likelihood.gaussian for term in self.terms)

@@ -26,12 +26,12 @@ from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
-_NEGLIGIBLE = 1e-13  # of the largest prior variance: what the low-rank root leaves out
+_NEGLIGIBLE = 3e-15  # of the largest prior variance: what the low-rank root leaves out
 _SMALLEST = 48  # below this many rows there is nothing to gain
 
 
 def low_rank_root(cov: Array) -> Array | None:
-    """Q (n, r) with Q Qᵀ = cov up to 1e-13 of its largest diagonal entry, where r ≤ n/3; None where there is none."""
+    """Q (n, r) with Q Qᵀ = cov up to 3e-15 of its largest diagonal entry, where r ≤ n/3; None where there is none."""
     n = len(cov)
     if n < _SMALLEST:
         return None
@@ -50,6 +50,7 @@ class Compressed:
 
     sites: Sites
     prior_mean: Array
+    left_out: float  # of a prior variance, by the low-rank root
     spread: Array  # L_M⁻¹ Qᵀ, (r, n): Cov[g] = spreadᵀ spread
     log_det: float
 
@@ -59,8 +60,11 @@ class Compressed:
 
     @property
     def resolution(self) -> float:
-        """How well a moment can be matched in this form."""
-        return 1e-11
+        """How well a moment can be matched: what the root left out, and rounding, against the strongest site."""
+        strongest = float(np.max(np.abs(self.sites.precision), initial=1.0))
+        for block in self.sites.blocks:
+            strongest = max(strongest, float(np.max(np.abs(block.precision), initial=0.0)))
+        return 10.0 * self.left_out * strongest
 
     @cached_property
     def variance(self) -> Array:
@@ -96,4 +100,5 @@ def compress(sites: Sites, mean: Array, root: Array) -> Compressed:
     if info != 0:
         raise NumericalError("the sites leave no proper belief")
     spread = blas.dtrsm(1.0, lower, np.asfortranarray(root.T), lower=1)
-    return Compressed(sites, mean, np.asarray(spread), 2.0 * float(np.sum(np.log(np.diagonal(lower)))))
+    left_out = _NEGLIGIBLE * float(np.max(np.einsum("ir,ir->i", root, root)))
+    return Compressed(sites, mean, left_out, np.asarray(spread), 2.0 * float(np.sum(np.log(np.diagonal(lower)))))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from gainful.data import Data, Layout
-from gainful.inference.ep import cavity
+from gainful.inference.cavities import cavity
 from gainful.inference.laplace import Laplace, implicit_force
 from gainful.inference.sites import Conditioned, Sites
 from gainful.inference.solution import Convergence, Inference
