@@ -11,6 +11,7 @@ from gainful.errors import (
     NotConverged,
     NumericalError,
 )
+from gainful.goals import information
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior
@@ -70,5 +71,6 @@ __all__ = [
     "Zero",
     "fit",
     "hyperposterior",
+    "information",
     "nuts",
 ]
