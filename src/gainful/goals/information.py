@@ -37,7 +37,7 @@ def information(belief: Posterior, instrument: Instrument, places: ArrayLike, ab
     >>> information(prior, gf.Point(noise=1.0), [[0.0]]).tolist()
     [1.0]
     >>> information(prior, gf.Binary(), [[0.0]]).round(4).tolist()
-    [0.4199]
+    [0.485]
     """
     if not isinstance(belief, Posterior):
         raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first")

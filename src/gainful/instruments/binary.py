@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
 
 from gainful.errors import InvalidInput
 from gainful.instruments import window
@@ -92,7 +93,12 @@ class Binary(Instrument):
         return window.bounds(*_half_line(answers), 1.0) if self._plain else None
 
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
-        logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
+        z = m / np.sqrt(1.0 + v)
+        logs = [log_ndtr(-z), log_ndtr(z)]
+        if not self._plain:
+            logs = [
+                self._weights(np.full_like(m, answer), log)[0] for answer, log in zip((0.0, 1.0), logs, strict=True)
+            ]
         return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:

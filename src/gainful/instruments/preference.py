@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
 
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
@@ -50,8 +51,9 @@ class Preference(Instrument):
         return window.bounds(*_half_line(answers), self._spread)
 
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
-        logs = [self.log_partition(np.full_like(m, answer), m, v).log_z for answer in (0.0, 1.0)]
-        return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.nan_to_num(m / np.sqrt(v + self._spread**2), nan=0.0)  # 0/0: no difference and no noise, a toss-up
+        return DiscreteAnswers((0.0, 1.0), np.column_stack([log_ndtr(-z), log_ndtr(z)]))
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         return (g + self._spread * rng.standard_normal(np.shape(g)) > 0.0).astype(float)
