@@ -78,3 +78,21 @@ def test_an_answer_that_would_widen_the_belief_without_bound_is_held_and_said_so
     mean = weight @ g
     assert post.mean([[0.0]])[0] == pytest.approx(mean, abs=0.01)
     assert post.variance([[0.0]])[0] == pytest.approx(weight @ (g - mean) ** 2, rel=0.02)
+
+
+def test_plain_parallel_ep_reaches_the_same_fixed_point_and_acceleration_reaches_it_sooner():
+    data, gp = _data("mixed"), gf.GP(gf.SE(0.3, 4.0))
+    plain, fast = gp.condition(data, gf.EP(memory=0)), gp.condition(data)
+    assert plain.log_evidence == pytest.approx(fast.log_evidence, abs=1e-9)
+    assert fast.convergence.iterations <= plain.convergence.iterations
+
+
+def test_removing_what_kept_the_belief_proper_starts_over():
+    """A careless answer far from the belief has a negative site that only the precise answer beside it keeps proper."""
+    careless = gf.Binary(lapse=0.05)
+    gp = gf.GP(gf.SE(1.0, 3.0))
+    data = gf.Data().add(gf.Interval(noise=0.05), [[0.0]], [(1.374, 1.375)]).add(careless, [[0.0]], [False])
+    left = gp.condition(data).without(0)
+    again = gp.condition(gf.Data().add(careless, [[0.0]], [False]))
+    assert left.log_evidence == pytest.approx(again.log_evidence, abs=1e-9)
+    np.testing.assert_allclose(left.variance([[0.0], [1.0]]), again.variance([[0.0], [1.0]]), rtol=1e-9)

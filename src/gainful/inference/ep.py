@@ -61,7 +61,13 @@ class EP:
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
         try:
             return self._solve(layout, mean, cov, start, hold=False)
-        except ImproperBelief:
+        except NumericalError as trouble:
+            if (
+                start is not None
+            ):  # sites of negative precision may leave no proper belief without an answer now removed
+                return self.solve(layout, mean, cov)
+            if not isinstance(trouble, ImproperBelief):
+                raise
             # Answers that are not log-concave can contradict precise ones so badly that EP has no fixed point.
             return self._solve(layout, mean, cov, None, hold=True)
 
@@ -74,12 +80,15 @@ class EP:
         pace = Pace()
         root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
         if root is not None:
-            found = self._iterate(layout, sites, lambda new: compress(new, mean, root), hold, Pace())
+            try:
+                found = self._iterate(layout, sites, lambda new: compress(new, mean, root), hold, pace)
+            except NumericalError:
+                found = None  # this form cannot: the full one decides
             if found is not None:
-                sites, pace, proposal = found[0].sites, found[1], found[2]
-                if proposal.residual <= self.tolerance and found[0].resolution <= self.tolerance:
-                    state = condition_on(sites, mean, cov)
-                    return self._solution(layout, state, proposal, pace, hold)
+                low, pace, proposal = found
+                sites = low.sites
+                if proposal.residual <= self.tolerance and low.resolution <= self.tolerance:
+                    return self._solution(layout, condition_on(sites, mean, cov), proposal, pace, hold)
         full = self._iterate(layout, sites, lambda new: condition_on(new, mean, cov), hold, pace)
         if full is None:
             raise ImproperBelief(

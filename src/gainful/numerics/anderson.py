@@ -39,7 +39,8 @@ def step(history: History, x: Array, f: Array, weights: Array, damping: float, m
     >>> bool(np.allclose(x, A @ x + b))
     True
     """
-    points, residuals = (*history.points[-memory:], x), (*history.residuals[-memory:], f)
+    kept = slice(max(len(history.points) - memory, 0), None)
+    points, residuals = (*history.points[kept], x), (*history.residuals[kept], f)
     out = x + damping * f
     if len(points) > 1:
         dx = np.diff(np.stack(points), axis=0)
