@@ -8,7 +8,6 @@ from gainful.errors import (
     InvalidInput,
     JitterWarning,
     MissingExtra,
-    NotConverged,
     NumericalError,
 )
 from gainful.goals import information
@@ -18,7 +17,7 @@ from gainful.inference import EP, Belief, Exact, Laplace, Posterior
 from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, Preference
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
-from gainful.priors import Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
+from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
 from gainful.space import Real, Space
 
 __version__ = "0.1.0"
@@ -28,6 +27,7 @@ __all__ = [
     "GP",
     "SE",
     "Belief",
+    "Beta",
     "Binary",
     "Constant",
     "ConstantMean",
@@ -55,7 +55,6 @@ __all__ = [
     "Mean",
     "MissingExtra",
     "Normal",
-    "NotConverged",
     "NotchMean",
     "NumericalError",
     "Ordinal",

@@ -8,6 +8,7 @@ f(places), where a row of A picks one place, or the difference of two.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -137,11 +138,16 @@ class Data:
     batches: tuple[Batch, ...] = field(default=())
 
     def __repr__(self) -> str:
-        counts = {i.label: sum(len(b) for b in self.batches if b.instrument == i) for i in self.instruments}
+        counts: Counter[str] = Counter()
+        for batch in self.batches:
+            counts[batch.instrument.label] += len(batch)
         return f"Data({', '.join(f'{n} from {label}' for label, n in counts.items()) or 'nothing yet'})"
 
     def add(self, instrument: Instrument, X: ArrayLike, answers: ArrayLike) -> Data:
-        """The data with these answers too. One place (d,) with its one answer is accepted as well."""
+        """The data with these answers too. One place (d,) with its one answer is accepted as well.
+
+        The columns of a table are taken in their order, whatever they are called.
+        """
         if not isinstance(instrument, Instrument):
             raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "pass it first")
         queries, single = as_queries(instrument, X)
@@ -172,14 +178,22 @@ class Data:
             )
         return Data((*self.batches, *more.batches))
 
+    def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
+        """Observation numbers, sorted and without repeats; negative ones count from the end."""
+        wanted = [observations] if isinstance(observations, int | np.integer) else list(observations)
+        whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in wanted)
+        counted = [int(i) + len(self) if i < 0 else int(i) for i in wanted] if whole else []
+        found = np.unique(np.array(counted, dtype=np.intp))
+        if not whole or (found.size and not (found[0] >= 0 and found[-1] < len(self))):
+            raise InvalidInput(
+                "observations", f"whole numbers from 0 to {len(self) - 1}", wanted, "use np.flatnonzero for a mask"
+            )
+        return found
+
     def without(self, observations: int | Iterable[int]) -> Data:
         """The data with these observations (numbered in the order of adding, from 0) taken out."""
-        wanted = [observations] if isinstance(observations, int | np.integer) else list(observations)
-        drop = np.unique(np.asarray([i + len(self) if i < 0 else i for i in wanted], dtype=int))
-        if len(drop) and not (drop[0] >= 0 and drop[-1] < len(self)):
-            raise InvalidInput("observations", f"numbers from 0 to {len(self) - 1}", wanted, "see len(data)")
         keep = np.ones(len(self), dtype=bool)
-        keep[drop] = False
+        keep[self.numbers(observations)] = False
         out, start = [], 0
         for batch in self.batches:
             mine = keep[start : start + len(batch)]

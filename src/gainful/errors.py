@@ -3,8 +3,7 @@
     GainfulError
     ├── InvalidInput (also a ValueError)   an argument is not what was asked for
     ├── NumericalError                     a computation cannot be carried out in double precision
-    ├── NotConverged                       an iteration ended without reaching its fixed point, and the caller asked
-    to know └── MissingExtra (also an ImportError) an optional dependency is not installed
+    └── MissingExtra (also an ImportError) an optional dependency is not installed
 
 Warnings (never silent, never fatal):
 
@@ -22,7 +21,6 @@ __all__ = [
     "InvalidInput",
     "JitterWarning",
     "MissingExtra",
-    "NotConverged",
     "NumericalError",
 ]
 
@@ -53,10 +51,6 @@ class InvalidInput(GainfulError, ValueError):
 
 class NumericalError(GainfulError, ArithmeticError):
     """A computation cannot be carried out in double precision; the message says which and what would help."""
-
-
-class NotConverged(GainfulError):
-    """An iteration ended without reaching its fixed point, and the caller had asked for that to be an error."""
 
 
 class MissingExtra(GainfulError, ImportError):

@@ -50,7 +50,7 @@ class GP(Parametrised):
             raise InvalidInput("kernel", "a kernel such as SE()", self.kernel, "pass it first")
         if not isinstance(self.mean, Mean):
             raise InvalidInput("mean", "a mean such as ConstantMean()", self.mean, "leave it out for zero")
-        if not all(isinstance(p, Prior) for p in self.priors.values()):
+        if not isinstance(self.priors, Mapping) or not all(isinstance(p, Prior) for p in self.priors.values()):
             raise InvalidInput("priors", "a mapping from names to priors", self.priors, "for instance LogNormal(0, 1)")
         if self.space is not None:
             object.__setattr__(self, "kernel", self.kernel.bind(self.space.names))
@@ -58,16 +58,17 @@ class GP(Parametrised):
 
     def condition(self, data: Data, inference: Inference | None = None) -> Posterior:
         """The posterior given the data: exact if it can be, EP otherwise; no data gives the prior."""
-        return posterior(self.mean, self.kernel, self._fitting(data), inference)
+        return posterior(self.mean, self.kernel, self.fitting(data), inference)
 
     def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
-        method = method_for(self._fitting(data).layout, inference)
+        method = method_for(self.fitting(data).layout, inference)
         found = evidence_and_gradient(self.mean, self.kernel, data, method, instruments=False)
         report(found.convergence, found.jitter)
         return found.value, np.concatenate([found.kernel, found.mean])
 
-    def _fitting(self, data: Data) -> Data:
+    def fitting(self, data: Data) -> Data:
+        """The data, if it is data and its places have as many coordinates as the space; InvalidInput otherwise."""
         if not isinstance(data, Data):
             raise InvalidInput("data", "a Data value", data, "for instance Data().add(Point(noise=0.1), X, y)")
         if self.space is not None and data.dimensions not in (None, len(self.space.names)):

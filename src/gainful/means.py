@@ -115,6 +115,11 @@ class NotchMean(Mean):
     width: Any = positive(1.0, "length")
     dim: int | str = 0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.dim, str) and not (isinstance(self.dim, int) and self.dim >= 0):
+            raise InvalidInput("dim", "a column number from 0, or a dimension's name", self.dim, "count from the first")
+
     @property
     def _column(self) -> int:
         if isinstance(self.dim, str):

@@ -5,8 +5,7 @@ A kernel, a mean or an instrument is a frozen dataclass. Its learnable numbers a
 for a tree of them:
 
     theta  = concatenation, in field order, of log(positive), real, logit(fraction), (first, log gaps) of ordered
-    slots  = for each entry of theta its name, its role (what scale it has, which default priors need) and its
-    dimensions
+    slots  = for each entry of theta its name, its role (what it measures, for default priors) and its dimensions
 
 A positive number that is exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in
 theta.
@@ -17,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -191,15 +191,16 @@ def _fields(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
 
 def unique_names(groups: Sequence[Sequence[Slot]]) -> list[Slot]:
     """Slots of several owners with the repeated owners numbered: SE.variance, SE2.variance, ..."""
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
     out: list[Slot] = []
     for group in groups:
         if not group:
             continue
         owner = group[0].name.rpartition(".")[0]
-        seen[owner] = seen.get(owner, 0) + 1
-        number = str(seen[owner]) if seen[owner] > 1 else ""
-        out.extend(slot._replace(name=owner + number + slot.name[len(owner) :]) for slot in group)
+        numbered = (owner + (str(k) if k > 1 else "") for k in count(1))
+        name = next(candidate for candidate in numbered if candidate not in taken)
+        taken.add(name)
+        out.extend(slot._replace(name=name + slot.name[len(owner) :]) for slot in group)
     return out
 
 

@@ -1,8 +1,7 @@
 """Distributions of hyperparameters, each on the parameter's own scale (a lengthscale, not its logarithm).
 
     prior.log_density(x), prior.slope(x)   log p(x) and its derivative
-    prior.quantile(u)                      the value below which a fraction u of the mass lies (starting points,
-    simulation)
+    prior.quantile(u)                      the value below which a fraction u of the mass lies
 
 An optimiser works with theta, and a density there is p(x(theta)) · |dx/dtheta|: `log_density_in_theta` adds the
 Jacobian, so a maximum, a Laplace approximation and NUTS all see the same distribution.
@@ -16,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, gammaln, ndtri
+from scipy.special import betaincinv, betaln, gammaincinv, gammaln, ndtri
 
 from gainful.errors import InvalidInput
 from gainful.parameters import Slot
 
-__all__ = ["Fixed", "Flat", "Gamma", "LogNormal", "Normal", "Prior", "Uniform"]
+__all__ = ["Beta", "Fixed", "Flat", "Gamma", "LogNormal", "Normal", "Prior", "Uniform"]
 
 Array = NDArray[np.float64]
 _LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -88,6 +87,27 @@ class Gamma(Prior):
 
     def quantile(self, u: float) -> float:
         return float(gammaincinv(self.shape, u)) / self.rate
+
+
+@dataclass(frozen=True)
+class Beta(Prior):
+    """p(x) ∝ x^(a − 1) (1 − x)^(b − 1), for fractions such as a lapse rate: the mean is a/(a + b)."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(bool(np.isfinite(self.a)) and self.a > 0, "a", "a finite positive number", self.a)
+        _require(bool(np.isfinite(self.b)) and self.b > 0, "b", "a finite positive number", self.b)
+
+    def log_density(self, x: float) -> float:
+        return float((self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x) - betaln(self.a, self.b))
+
+    def slope(self, x: float) -> float:
+        return (self.a - 1.0) / x - (self.b - 1.0) / (1.0 - x)
+
+    def quantile(self, u: float) -> float:
+        return float(betaincinv(self.a, self.b, u))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ class Real:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InvalidInput("name", "a name for the dimension", self.name, "for instance 'east'")
-        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+        numbers = all(isinstance(end, int | float | np.number) for end in (self.low, self.high))
+        if not (numbers and np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
             raise InvalidInput("low, high", "finite numbers with low < high", (self.low, self.high), "check the bounds")
 
 

@@ -60,7 +60,8 @@ def _levels(data: Data) -> Array:
         if isinstance(batch.instrument, Point):
             found.append(batch.answers)
         elif isinstance(batch.instrument, Interval):
-            found.append(np.where(np.isfinite(batch.answers), batch.answers, batch.answers[:, ::-1]).mean(axis=1))
+            known = batch.answers[np.isfinite(batch.answers).any(axis=1)]
+            found.append(np.where(np.isfinite(known), known, known[:, ::-1]).mean(axis=1))
         elif isinstance(batch.instrument, Ordinal):
             found.append(np.asarray(batch.instrument.thresholds, dtype=float))
     values = np.concatenate(found) if found else np.zeros(0)

@@ -15,11 +15,11 @@ from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.gp import GP
 from gainful.hyper.problem import Problem
 from gainful.inference.ep import EP
-from gainful.inference.posterior import Posterior, posterior
+from gainful.inference.posterior import Posterior, report, solved
 from gainful.inference.sites import Sites
-from gainful.inference.solution import Inference
+from gainful.inference.solution import Convergence, Inference
 from gainful.parameters import Slot, natural, to_theta
-from gainful.priors import Flat, Prior
+from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
 
 __all__ = ["Fitted", "fit"]
 
@@ -96,7 +96,7 @@ def fit(
         value = problem.log_density(problem.theta)[0]
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")], [])
     bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
-    found = [_search(problem, start, bounds) for start in _starts(problem, starts, bounds, rng)]
+    found = [_search(problem, start, bounds) for start in _starts(problem, starts, rng)]
     found = [each for each in found if np.isfinite(each[0])]
     if not found:
         raise NumericalError(
@@ -112,7 +112,11 @@ Found = tuple[float, Array, bool, str]
 def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -> Found:
     """One start: the density reached, theta there, whether L-BFGS was satisfied, and its message."""
     # Sites need not be final on the way: EP's evidence is stationary in them.
-    loose = replace(problem.inference, tolerance=1e-7) if isinstance(problem.inference, EP) else problem.inference
+    loose = (
+        replace(problem.inference, tolerance=max(1e-7, problem.inference.tolerance))
+        if isinstance(problem.inference, EP)
+        else problem.inference
+    )
     rough = replace(problem, inference=loose)
     low, high = np.array(bounds).T
     full = problem.theta.copy()
@@ -126,7 +130,7 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
         full[problem.free] = part
         try:
             value, gradient, evidence = rough.log_density(full, sites)
-        except NumericalError:
+        except (NumericalError, InvalidInput):  # no evidence there, or parameters that doubles cannot tell apart
             sites = None
             return worst, np.zeros_like(part)
         if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
@@ -135,8 +139,6 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
         sites = evidence.sites if evidence.convergence else None
         return -value, -gradient[problem.free]
 
-    if rough.data.layout.gaussian:
-        sites = None
     done = minimize(
         objective,
         np.clip(start, low, high),
@@ -162,12 +164,16 @@ def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, floa
     at_end = [
         problem.names[i]
         for i, (low, high) in zip(problem.free, bounds, strict=True)
-        if isinstance(problem.priors[i], Flat) and not low < theta[i] < high
+        if not isinstance(problem.priors[i], Uniform) and not low < theta[i] < high
     ]
     if at_end:
-        success, message = False, f"{at_end} went as far as they may without a prior (five decades); give them one"
+        success, message = (
+            False,
+            f"{at_end} went as far as they may; the answers say nothing of them, or the data is noiseless",
+        )
     gp, data = problem.at(theta)
-    final = posterior(gp.mean, gp.kernel, data, problem.inference)
+    final = solved(gp.mean, gp.kernel, data, problem.inference)
+    report(Convergence(True, 0, 0.0, ""), final.jitter)
     converged = success and final.converged
     if not converged:
         warnings.warn(
@@ -178,18 +184,22 @@ def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, floa
 
 
 def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
-    """Where theta may go: all but 1e-10 of the prior's mass at each end, or five decades either way without a prior."""
+    """Where theta may go: as far as the prior has any mass to speak of, or five decades either way without a prior."""
     if isinstance(prior, Flat):
         return here - _REACH, here + _REACH
-    low, middle, high = (prior.quantile(u) for u in (1e-10, 0.5, 1.0 - 1e-10))
+    if isinstance(prior, LogNormal | Normal):  # symmetric in theta; quantiles near 1 are lost to rounding
+        middle, spread = (prior.mu, prior.sigma) if isinstance(prior, LogNormal) else (prior.mean, prior.sd)
+        if (slot.transform == "log") == isinstance(prior, LogNormal):
+            return middle - 10.0 * spread, middle + 10.0 * spread
+    low, middle, high = (prior.quantile(u) for u in (1e-12, 0.5, 1.0 - 1e-12))
     if slot.transform != "identity":
-        low = max(low, 1e-8 * middle)
+        low = max(low, 1e-10 * middle)
+    if slot.transform == "logit":
+        high = min(high, 1.0 - 1e-10)
     return to_theta(slot, low), to_theta(slot, high)
 
 
-def _starts(
-    problem: Problem, starts: int | ArrayLike, bounds: list[tuple[float, float]], rng: np.random.Generator | int
-) -> list[Array]:
+def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator | int) -> list[Array]:
     """Starting points in the free part of theta."""
     given = problem.theta[problem.free]
     if not isinstance(starts, int | np.integer):

@@ -66,6 +66,15 @@ def hyperposterior(fitted: Fitted) -> HyperPosterior:
         up, down = (_moved(fitted.theta, int(i), h) for h in (_STEP, -_STEP))
         difference = problem.log_density(up, sites)[1] - problem.log_density(down, sites)[1]
         H[:, j] = -difference[free] / (2.0 * _STEP)
+    slope = np.abs(problem.log_density(fitted.theta, sites)[1][free])
+    if slope.size and float(slope.max()) > 0.01 * max(1.0, float(np.abs(H).max())):
+        steep = problem.names[free[int(np.argmax(slope))]]
+        warnings.warn(
+            f"the fit is not at a maximum: the density still rises with {steep} (slope {slope.max():.2g}); "
+            "an expansion about this point means little",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     H = 0.5 * (H + H.T)
     values, vectors = np.linalg.eigh(H)
     flat = values < 1e-6

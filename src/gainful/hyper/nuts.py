@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from gainful.gp import GP
 from gainful.hyper.fit import fit
 from gainful.hyper.problem import Problem
 from gainful.inference.belief import Belief
+from gainful.inference.ep import EP
 from gainful.inference.posterior import posterior
 from gainful.inference.solution import Inference
 from gainful.priors import Flat, Prior
@@ -80,20 +82,25 @@ def nuts(
     return Belief(posteriors)
 
 
-def _density(problem: Problem, centre: Array, sites: Any) -> Callable[[Array], tuple[float, Array]]:
-    """log p(theta, answers) and its gradient in the learned entries, as nutpie calls it."""
+def _density(problem: Problem, centre: Array, start: Any) -> Callable[[Array], tuple[float, Array]]:
+    """log p(theta, answers) and its gradient in the learned entries, as nutpie calls it: from the sites found last."""
+    sites, inference = start, problem.inference
+    if isinstance(inference, EP):  # EP's evidence is stationary in the sites: they need not be final
+        problem = replace(problem, inference=replace(inference, tolerance=max(1e-8, inference.tolerance)))
 
     def log_density(part: Array) -> tuple[float, Array]:
+        nonlocal sites
         theta = problem.theta.copy()
         theta[problem.free] = part
         try:
             if np.max(np.abs(part - centre)) > _FAR:
                 raise NumericalError("hyperparameters beyond any prior")
-            value, gradient, _ = problem.log_density(theta, None if problem.data.layout.gaussian else sites)
+            value, gradient, found = problem.log_density(theta, None if problem.data.layout.gaussian else sites)
         except NumericalError:
             return -np.inf, np.zeros(
                 len(problem.free)
             )  # outside what double precision can evaluate: a divergence, counted there
+        sites = found.sites if found.convergence else start
         return value, gradient[problem.free]
 
     return log_density

@@ -22,7 +22,7 @@ from gainful.inference.posterior import method_for
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.parameters import Slot, natural, unique_names
-from gainful.priors import Fixed, Prior, log_density_in_theta
+from gainful.priors import Fixed, Flat, Prior, log_density_in_theta
 
 Array = NDArray[np.float64]
 
@@ -39,12 +39,15 @@ class Problem:
     @staticmethod
     def of(gp: GP, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
         """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
-        problem = Problem(gp, data, {}, method_for(data.layout, inference))
+        if not isinstance(gp, GP):
+            raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
+        problem = Problem(gp, gp.fitting(data), {}, method_for(data.layout, inference))
         if isinstance(priors, Prior):
             kept = {name: prior for name, prior in gp.priors.items() if isinstance(prior, Fixed)}
             given = dict.fromkeys(problem.names, priors) | kept
         else:
-            given = {**gp.priors, **(priors or {})}
+            known = {name: prior for name, prior in gp.priors.items() if name in problem.names}
+            given = {**known, **(priors or {})}  # the gp may have priors for instruments that have not been used yet
         wrong = {name: prior for name, prior in given.items() if not isinstance(prior, Prior)}
         if wrong:
             raise InvalidInput("priors", "priors such as LogNormal(0, 1)", wrong, "Fixed() keeps a parameter")
@@ -53,6 +56,8 @@ class Problem:
             raise InvalidInput(
                 "priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'"
             )
+        for slot in problem.slots:
+            _require_domain(slot, given.get(slot.name))
         return Problem(gp, data, given, problem.inference)
 
     @cached_property
@@ -104,3 +109,15 @@ class Problem:
         found, gradient = self.evidence(theta, start)
         prior, prior_gradient = log_density_in_theta(self.priors, self.slots, theta)
         return found.value + prior, gradient + prior_gradient, found
+
+
+def _require_domain(slot: Slot, prior: Prior | None) -> None:
+    """A prior must keep to the values that its parameter can have: above zero, or between zero and one."""
+    if prior is None or isinstance(prior, Flat | Fixed) or slot.transform == "identity":
+        return
+    low, high = prior.quantile(1e-10), prior.quantile(1.0 - 1e-10)
+    if low < 0.0 or (slot.transform == "logit" and high > 1.0):
+        expected, remedy = (
+            ("positive values", "LogNormal or Gamma") if slot.transform == "log" else ("fractions", "Beta")
+        )
+        raise InvalidInput("priors", f"a prior over {expected} for {slot.name}", prior, f"use {remedy}, for instance")

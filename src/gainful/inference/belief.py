@@ -18,7 +18,7 @@ from gainful.instruments.base import Instrument
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixtureAnswers:
     """Predictive distributions of the same answer under several posteriors, with their weights (S,)."""
 
@@ -36,7 +36,7 @@ class MixtureAnswers:
         return np.asarray(logsumexp(logs, axis=0))
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Belief:
     """Σ_s w_s posterior_s. Moments follow the laws of total expectation and variance."""
 
@@ -54,6 +54,9 @@ class Belief:
             )
         object.__setattr__(self, "posteriors", parts)
         object.__setattr__(self, "weights", given / given.sum())
+
+    def __repr__(self) -> str:
+        return f"Belief({len(self.posteriors)} posteriors, {len(self.data)} answers)"
 
     @property
     def data(self) -> Data:

@@ -109,6 +109,10 @@ def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool)
         held = p.d2 > 0.0
         precision, shift = np.where(held, 0.0, precision), np.where(held, p.d1, shift)
         in_variance[held] = 0.0
+    certain = state.variance[rows] <= 0.0
+    if certain.any():  # nothing to match, and any site does: the one that does nothing is chosen
+        precision, shift = np.where(certain, 0.0, precision), np.where(certain, 0.0, shift)
+        in_mean[certain], in_variance[certain] = 0.0, 0.0
     if not everywhere:
         precision = np.where(proper, precision, state.sites.precision[rows])
         shift = np.where(proper, shift, state.sites.shift[rows])

@@ -53,7 +53,8 @@ class EP:
     memory: int = 6
 
     def __post_init__(self) -> None:
-        if not (self.tolerance > 0.0 and self.max_iterations >= 1 and self.memory >= 0):
+        whole = isinstance(self.max_iterations, int) and isinstance(self.memory, int)
+        if not (whole and self.tolerance > 0.0 and self.max_iterations >= 1 and self.memory >= 0):
             raise InvalidInput(
                 "EP", "tolerance > 0, max_iterations ≥ 1, memory ≥ 0", self, "leave them at their defaults"
             )
@@ -115,6 +116,12 @@ class EP:
             state, pace = moved
 
     def _solution(self, layout: Layout, state: Conditioned, proposal: Proposal, pace: Pace, hold: bool) -> Solution:
+        if not proposal.residual <= 1.0 and pace.iteration >= 100:
+            raise NumericalError(
+                f"expectation propagation does not settle: after {pace.iteration} iterations its moments are still "
+                f"{proposal.residual:.1e} standard deviations off; answers without noise may contradict each other, or "
+                "the hyperparameters be out of all proportion; give the instruments noise, or use Laplace"
+            )
         evidence = gaussian_evidence(layout, state) + proposal.log_z
         result = self._verdict(pace, state, proposal.residual)
         if hold:

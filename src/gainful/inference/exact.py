@@ -21,7 +21,7 @@ class Exact:
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
         if not layout.gaussian:
-            kinds = sorted({type(t.likelihood).__name__ for t in layout.terms if not t.likelihood.gaussian})
+            kinds = sorted({type(s.instrument).__name__ for s in layout.sources if not s.instrument.gaussian})
             raise InvalidInput("inference", "EP() or Laplace() for these answers", f"Exact() with {kinds}", "use EP()")
         state = condition_on(gaussian_sites(layout), mean, cov)
         return Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))

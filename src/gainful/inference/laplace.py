@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
-from gainful.errors import NumericalError
+from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.sites import Block, Conditioned, Sites, condition_on
 from gainful.inference.solution import Convergence, Solution, is_block, warm
 from gainful.instruments.base import Derivatives
@@ -38,6 +38,10 @@ class Laplace:
 
     tolerance: float = 1e-10
     max_iterations: int = 200
+
+    def __post_init__(self) -> None:
+        if not (self.tolerance > 0.0 and isinstance(self.max_iterations, int) and self.max_iterations >= 1):
+            raise InvalidInput("Laplace", "tolerance > 0 and max_iterations ≥ 1", self, "leave them at their defaults")
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
         alpha = np.zeros(layout.size) if start is None else condition_on(warm(start, layout), mean, cov).alpha

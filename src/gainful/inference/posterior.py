@@ -91,19 +91,22 @@ class Posterior:
         half = self._half(places)
         others = places if Z is None else self._places(Z, "Z")
         other_half = half if Z is None else self._half(others)
-        signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None]
-        return self.kernel.matrix(places, others) - matmul(signed.T, other_half)
+        out = self.kernel.matrix(places, others) - matmul(self._state.factor.signed(half).T, other_half)
+        if Z is None:
+            out.flat[:: len(out) + 1] = np.maximum(np.diagonal(out), 0.0)
+        return out
 
-    def sample(self, X: ArrayLike, size: int, rng: np.random.Generator) -> Array:
-        """`size` functions drawn from the belief, at the places: (size, M)."""
+    def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
+        """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
         places = self._places(X)
         values, vectors = np.linalg.eigh(self.covariance(places))
-        if values.size and values[0] < -1e-8 * max(values[-1], 0.0):
+        # Rounding is relative to the prior's variance, however little of it is left.
+        if values.size and values[0] < -1e-8 * float(np.max(self.kernel.diag(places))):
             raise NumericalError(
                 "the posterior covariance of these places is not positive definite in double precision"
             )
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return self.mean(places) + rng.standard_normal((size, len(places))) @ root.T
+        return self.mean(places) + np.random.default_rng(rng).standard_normal((size, len(places))) @ root.T
 
     def functional(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k,
@@ -115,7 +118,7 @@ class Posterior:
         flat = queries.reshape(n * k, d)
         mean = self.mean(flat).reshape(n, k)
         half = self._half(self._places(flat)).reshape(-1, n, k)
-        signed = half if self._state.factor.sign is None else half * self._state.factor.sign[:, None, None]
+        signed = self._state.factor.signed(half)
         cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
         if instrument.query == "set":
             return mean, cov
@@ -151,11 +154,10 @@ class Posterior:
 
     def without(self, observations: int | Iterable[int]) -> Posterior:
         """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
-        data = self.data.without(observations)
-        layout, wanted = self.data.layout, np.atleast_1d(np.asarray(observations, dtype=int))
-        gone = np.unique(np.where(wanted < 0, wanted + len(self.data), wanted))
+        gone = self.data.numbers(observations)
         if not gone.size:
             return self
+        layout, data = self.data.layout, self.data.without(gone)
         rows = np.concatenate([np.arange(layout.starts[i], layout.starts[i + 1]) for i in gone])
         kept = np.setdiff1d(np.arange(layout.size), rows).astype(np.intp)
         cov = self._state.prior_cov[np.ix_(kept, kept)]
@@ -222,11 +224,13 @@ class Posterior:
         """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has
         not."""
         lost = np.flatnonzero(variance < 1e-6 * prior)
-        if not lost.size or not self.data.layout.direct:
-            return np.maximum(variance, 0.0)
+        if not lost.size:
+            return variance
+        layout = self.data.layout
         by_strength = np.argsort(self.sites.precision, kind="stable")  # of several answers at a place, the strongest
-        measured = self.data.layout.places + 0.0
-        seen = {measured[i].tobytes(): int(i) for i in by_strength}
+        alone = by_strength[layout.second[by_strength] < 0]
+        measured = layout.places[layout.first] + 0.0
+        seen = {measured[i].tobytes(): int(i) for i in alone}
         blocked = {int(r) for block in self.sites.blocks for r in block.rows.ravel()}
         for i in lost:
             row = seen.get((places[i] + 0.0).tobytes())
@@ -253,8 +257,10 @@ def _within(kernel: Kernel, queries: Array) -> Array:
     for a in range(k):
         out[:, a, a] = kernel.diag(queries[:, a])
         for b in range(a):
-            pairs = [kernel.matrix(u[None], v[None])[0, 0] for u, v in zip(queries[:, a], queries[:, b], strict=True)]
-            out[:, a, b] = out[:, b, a] = pairs
+            for i in range(0, n, 32):  # a kernel gives matrices: of small ones, the diagonals
+                part = slice(i, i + 32)
+                values = np.diagonal(kernel.matrix(queries[part, a], queries[part, b]))
+                out[part, a, b] = out[part, b, a] = values
     return out
 
 
@@ -274,7 +280,7 @@ def _refuse_contradictions(solution: Solution) -> None:
         )
 
 
-def posterior(
+def solved(
     mean: Mean,
     kernel: Kernel,
     data: Data,
@@ -282,9 +288,10 @@ def posterior(
     start: Sites | None = None,
     cov: Array | None = None,
 ) -> Posterior:
-    """Condition a GP on data; warns when jitter was needed or the iteration fell short. `cov` is g's, where it is
-    known."""
+    """Condition a GP on data, starting from sites and with g's covariance where they are known; warns of nothing."""
     layout = data.layout
+    if kernel.theta.ndim > 1 or mean.theta.ndim > 1:
+        raise InvalidInput("kernel, mean", "one setting of the parameters", "a batch", "condition them one at a time")
     method = method_for(layout, inference)
     if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
         prior_mean, cov = np.zeros(0), np.zeros((0, 0))
@@ -293,13 +300,26 @@ def posterior(
         cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
     solution = method.solve(layout, prior_mean, cov, start)
     _refuse_contradictions(solution)
-    report(solution.convergence, solution.state.factor.jitter)
     return Posterior(mean, kernel, data, solution, inference)
+
+
+def posterior(
+    mean: Mean,
+    kernel: Kernel,
+    data: Data,
+    inference: Inference | None = None,
+    start: Sites | None = None,
+    cov: Array | None = None,
+) -> Posterior:
+    """`solved`, with a warning when jitter was needed or the iteration fell short."""
+    found = solved(mean, kernel, data, inference, start, cov)
+    report(found.convergence, found.jitter)
+    return found
 
 
 def method_for(layout: Layout, inference: Inference | None) -> Inference:
     """The given way of inference, or exact if it can be and EP otherwise."""
-    if inference is not None and not hasattr(inference, "solve"):
+    if inference is not None and (isinstance(inference, type) or not hasattr(inference, "solve")):
         raise InvalidInput("inference", "EP(), Laplace(), Exact() or None", inference, "None chooses for you")
     return inference or (Exact() if layout.gaussian else EP())
 

@@ -186,7 +186,7 @@ class Conditioned:
         """Cov of each k coupled rows, (n, k, k)."""
         n, k = rows.shape
         half = self.half(rows.ravel()).reshape(-1, n, k)
-        weighted = half if self.factor.sign is None else half * self.factor.sign[:, None, None]
+        weighted = self.factor.signed(half)
         return self.prior_cov[rows[:, :, None], rows[:, None, :]] - np.einsum("fni,fnj->nij", half, weighted)
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.errors import InvalidInput
 from gainful.numerics.normal import log_ndtr_between, log_pdf
 
 Array = NDArray[np.float64]
+_SURE = 1e-150  # a spread below which an answer is certain
 
 __all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "NormalAnswers"]
 
@@ -23,7 +25,7 @@ class NormalAnswers:
 
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log density of one answer per place."""
-        sd = np.sqrt(self.variance)
+        sd = np.maximum(np.sqrt(self.variance), _SURE)
         return log_pdf((np.asarray(answers, dtype=float) - self.mean) / sd) - np.log(sd)
 
 
@@ -42,7 +44,7 @@ class IntervalAnswers:
         """Log density of the lower end a; answers are (M, 2) or the lower ends (M,)."""
         lower = np.asarray(answers, dtype=float)
         lower = lower[..., 0] if lower.ndim > 1 else lower
-        sd = np.sqrt(self.variance)
+        sd = np.maximum(np.sqrt(self.variance), _SURE)
         a = (lower - self.mean) / sd
         return log_ndtr_between(a, a + self.width / sd, self.width / sd) - np.log(self.width)
 
@@ -70,7 +72,11 @@ class DiscreteAnswers:
 
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log probability of one answer per place."""
-        index = np.searchsorted(self.values, np.asarray(answers, dtype=float))
+        given = np.asarray(answers, dtype=float)
+        if given.shape != self.log_probabilities.shape[:1] or not np.all(np.isin(given, self.values)):
+            expected = f"one of {list(self.values)} for each of {len(self.log_probabilities)} places"
+            raise InvalidInput("answers", expected, answers, "see .values")
+        index = np.searchsorted(self.values, given)
         return np.take_along_axis(self.log_probabilities, index[:, None], axis=1)[:, 0]
 
 

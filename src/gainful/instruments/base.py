@@ -136,7 +136,11 @@ class Instrument(Parametrised, ABC):
 
 def require_positive(argument: str, value: object, remedy: str) -> None:
     """Refuse what is not a finite positive number."""
-    if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or not (np.isfinite(value) and value > 0)
+    ):
         raise InvalidInput(argument, "a finite positive number", value, remedy)
 
 

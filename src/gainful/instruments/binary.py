@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from gainful.errors import InvalidInput
+from gainful.errors import InvalidInput, NumericalError
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition, as_booleans
@@ -50,12 +50,14 @@ class Binary(Instrument):
         """log Z and the shares of Z that come from careful (ω) and careless (1 − ω) answers."""
         with np.errstate(divide="ignore"):
             log_floor = np.log(self._floor(answers))
+        if not self.guess + self.lapse < 1.0:
+            raise NumericalError("guess and lapse rates that sum to 1 leave nothing to learn; give them tighter priors")
         log_careful = np.log(1.0 - self.guess - self.lapse) + log_phi
         log_z = np.logaddexp(log_floor, log_careful)
         return log_z, np.exp(log_careful - log_z), np.exp(log_floor - log_z)
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
-        probit = window.partition(*_half_line(answers), 1.0, m, v)
+        probit = window.partition(*window.half_line(answers), 1.0, m, v)
         if self._plain:
             return probit
         log_z, careful, careless = self._weights(answers, probit.log_z)
@@ -68,7 +70,7 @@ class Binary(Instrument):
         )
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
-        probit = window.derivatives(*_half_line(answers), 1.0, g)
+        probit = window.derivatives(*window.half_line(answers), 1.0, g)
         if self._plain:
             return probit
         log_p, w, _ = self._weights(answers, probit.log_p)
@@ -79,7 +81,7 @@ class Binary(Instrument):
 
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
         columns = []
-        log_phi = window.partition(*_half_line(answers), 1.0, m, v).log_z
+        log_phi = window.partition(*window.half_line(answers), 1.0, m, v).log_z
         log_z = self._weights(answers, log_phi)[0]
         phi, one = np.exp(log_phi - log_z), np.exp(-log_z)
         yes = answers == 1.0
@@ -90,7 +92,7 @@ class Binary(Instrument):
         return np.column_stack(columns) if columns else np.zeros((len(m), 0))
 
     def window(self, answers: Array) -> Array | None:
-        return window.bounds(*_half_line(answers), 1.0) if self._plain else None
+        return window.bounds(*window.half_line(answers), 1.0) if self._plain else None
 
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
         z = m / np.sqrt(1.0 + v)
@@ -104,8 +106,3 @@ class Binary(Instrument):
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.derivatives(np.ones_like(g), g).log_p)
         return (rng.random(np.shape(g)) < p).astype(float)
-
-
-def _half_line(answers: Array) -> tuple[Array, Array]:
-    """Yes means that f + ε, ε ~ N(0, 1), is above zero; no that it is below."""
-    return np.where(answers == 1.0, 0.0, -np.inf), np.where(answers == 1.0, np.inf, 0.0)

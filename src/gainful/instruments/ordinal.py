@@ -74,7 +74,7 @@ class Ordinal(Instrument):
         return window.bounds(*self.ends(answers), self.noise)
 
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
-        s = np.sqrt(v + self.noise**2)[:, None]
+        s = np.maximum(np.sqrt(v + self.noise**2), 1e-150)[:, None]  # what is certain and without noise has a sure rank
         edges = np.concatenate([[-np.inf], self.thresholds, [np.inf]])
         z = (edges - m[:, None]) / s
         logs = log_ndtr_between(z[:, :-1], z[:, 1:], np.diff(edges) / s)

@@ -12,7 +12,6 @@ from scipy.special import log_ndtr
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition, as_booleans
-from gainful.instruments.binary import _half_line
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -37,18 +36,18 @@ class Preference(Instrument):
         return as_booleans(answers, n)
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
-        return window.partition(*_half_line(answers), self._spread, m, v)
+        return window.partition(*window.half_line(answers), self._spread, m, v)
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
-        return window.derivatives(*_half_line(answers), self._spread, g)
+        return window.derivatives(*window.half_line(answers), self._spread, g)
 
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
         if self.noise == 0.0:
             return np.zeros((len(m), 0))
-        return window.pullback_noise(*_half_line(answers), self._spread, m, v)[:, None]
+        return window.pullback_noise(*window.half_line(answers), self._spread, m, v)[:, None]
 
     def window(self, answers: Array) -> Array:
-        return window.bounds(*_half_line(answers), self._spread)
+        return window.bounds(*window.half_line(answers), self._spread)
 
     def answers(self, m: Array, v: Array) -> DiscreteAnswers:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,7 +12,7 @@ Sum passes G to both sides; Product passes G∘K_other. That is the whole of dif
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -72,7 +72,8 @@ class Kernel(Parametrised, ABC):
 
     def on(self, dims: Sequence[int] | Sequence[str] | int | str) -> On:
         """This kernel seeing only some columns, by number or by the names of the space's dimensions."""
-        return On(self, (dims,) if isinstance(dims, int | str) else tuple(dims))  # type: ignore[arg-type]
+        several = isinstance(dims, Iterable) and not isinstance(dims, str)
+        return On(self, tuple(dims) if several else (dims,))  # type: ignore[arg-type]
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _lift(other))
@@ -175,7 +176,7 @@ class On(Kernel):
 
     def __post_init__(self) -> None:
         ok = len(self.dims) > 0 and len(set(self.dims)) == len(self.dims)
-        if not ok or not all(isinstance(d, str) or d >= 0 for d in self.dims):
+        if not ok or not all(isinstance(d, str) or (isinstance(d, int | np.integer) and d >= 0) for d in self.dims):
             raise InvalidInput(
                 "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"
             )

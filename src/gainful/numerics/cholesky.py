@@ -67,6 +67,10 @@ class Factor:
         unpermuted[self.order] = out
         return unpermuted
 
+    def signed(self, half: Array) -> Array:
+        """D half, for half of any number of axes."""
+        return half if self.sign is None else half * self.sign.reshape(-1, *[1] * (half.ndim - 1))
+
     def square(self, half: Array) -> Array:
         """Σ_i D_i half_i² along the first axis: rhsᵀ B⁻¹ rhs from half = L⁻¹ P rhs."""
         if self.sign is None:
