@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -206,7 +206,16 @@ class Data:
 
     def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
         """The same answers read by other instruments (for instance with learned noise)."""
-        return Data(tuple(Batch(changed.get(b.instrument, b.instrument), b.X, b.answers) for b in self.batches))
+        new = Data(tuple(Batch(changed.get(b.instrument, b.instrument), b.X, b.answers) for b in self.batches))
+        # The layout stays as it is but for the instruments: an optimiser comes here for every theta.
+        sources: list[Source] = []
+        terms: list[Term] = []
+        for source in self.layout.sources:
+            instrument = changed.get(source.instrument, source.instrument)
+            sources.append(source._replace(instrument=instrument, owner=new.instruments.index(instrument)))
+            terms.extend(instrument.split(source.answers, source.rows))
+        new.__dict__["layout"] = replace(self.layout, terms=_together(terms), sources=tuple(sources))
+        return new
 
     def __len__(self) -> int:
         return sum(len(batch) for batch in self.batches)

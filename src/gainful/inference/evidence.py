@@ -62,7 +62,7 @@ def evidence_and_gradient(
     state, jitter = solution.state, solution.state.factor.jitter
     laplace = isinstance(inference, Laplace)
     force = implicit_force(layout, state) if laplace and not layout.gaussian else None
-    own: tuple[Array, ...] = tuple(np.zeros(len(i.slots)) for i in data.instruments)
+    own: tuple[Array, ...] = tuple(np.zeros(i.size) for i in data.instruments)
     if instruments and laplace and not layout.gaussian:
         own = _by_differences(mean, kernel, data, inference, state.sites)
     elif instruments:
@@ -106,7 +106,7 @@ def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array
 
 def _by_cavities(data: Data, layout: Layout, state: Conditioned) -> tuple[Array, ...]:
     """Σ ∂ log Ẑ/∂θ over the answers that are not Gaussian, per instrument."""
-    out = [np.zeros(len(i.slots)) for i in data.instruments]
+    out = [np.zeros(i.size) for i in data.instruments]
     for instrument, owner, answers, rows in layout.sources:
         if rows.shape[1] == 1 and not instrument.gaussian and instrument.size:
             m, v = cavity(state, rows[:, 0])
@@ -116,7 +116,7 @@ def _by_cavities(data: Data, layout: Layout, state: Conditioned) -> tuple[Array,
 
 def _gaussian_noise(data: Data, layout: Layout, state: Conditioned, diagonal: Array) -> tuple[Array, ...]:
     """dL/d log noise = noise² Σ (α_i² − (Rᵀ B⁻¹ R)_ii) over the Gaussian answers, per instrument."""
-    out = [np.zeros(len(i.slots)) for i in data.instruments]
+    out = [np.zeros(i.size) for i in data.instruments]
     for instrument, owner, _, rows in layout.sources:
         if instrument.gaussian and instrument.size:
             alpha, at = state.alpha[rows[:, 0]], diagonal[rows[:, 0]]
@@ -129,7 +129,7 @@ def _by_differences(mean: Mean, kernel: Kernel, data: Data, inference: Inference
     warm-started."""
     out = []
     for instrument in data.instruments:
-        gradient = np.zeros(len(instrument.slots))
+        gradient = np.zeros(instrument.size)
         for i in range(len(gradient)):
             step = np.zeros(len(gradient))
             step[i] = 1e-4

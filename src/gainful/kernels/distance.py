@@ -44,9 +44,9 @@ def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
     X, Z = _centred(X, Z, lengthscale)
     if _radius(X, Z) > _CANCELLING_RADIUS:
         return np.array([dot(W, (X[:, d, None] - Z[None, :, d]) ** 2) for d in range(X.shape[1])])
-    return (
-        matmul((X**2).T, W.sum(axis=1)) + matmul((Z**2).T, W.sum(axis=0)) - 2.0 * np.einsum("id,id->d", X, matmul(W, Z))
-    )
+    d = X.shape[1]
+    sums = matmul(W, np.concatenate([np.ones((len(Z), 1)), Z, Z**2], axis=1))  # Σ_j W_ij (1, z_j, z_j²)
+    return np.einsum("id,id->d", X, X * sums[:, :1] - 2.0 * sums[:, 1 : d + 1]) + sums[:, d + 1 :].sum(axis=0)
 
 
 def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
