@@ -18,7 +18,7 @@ from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
-from gainful.space import Real, Space
+from gainful.space import Pool, Real, Space
 
 __version__ = "0.1.0"
 
@@ -60,6 +60,7 @@ __all__ = [
     "Ordinal",
     "Periodic",
     "Point",
+    "Pool",
     "Posterior",
     "Preference",
     "Prior",

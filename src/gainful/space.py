@@ -1,18 +1,23 @@
-"""Where one can measure: named dimensions with bounds and units.
+"""Where one can measure: a box of named dimensions, or a finite pool of places.
 
-space = Space(Real("east", 0, 2, unit="km"), Real("north", 0, 2, unit="km"))
+    space = Space(Real("east", 0, 2, unit="km"), Real("north", 0, 2, unit="km"))
+    pool = Pool(array_or_table)
+
+Both give candidates, know their names and bounds, and say whether places belong to them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 
-__all__ = ["Real", "Space"]
+__all__ = ["Pool", "Real", "Space"]
 
 Array = NDArray[np.float64]
 
@@ -38,8 +43,11 @@ class Real:
 class Space:
     """A box of named dimensions.
 
-    >>> Space(Real("east", 0, 2, unit="km"), Real("north", -1, 1, unit="km")).names
+    >>> space = Space(Real("east", 0, 2, unit="km"), Real("north", -1, 1, unit="km"))
+    >>> space.names
     ('east', 'north')
+    >>> space.contains([[1.0, 0.0], [3.0, 0.0]]).tolist()
+    [True, False]
     """
 
     dimensions: tuple[Real, ...]
@@ -63,3 +71,105 @@ class Space:
     @property
     def high(self) -> Array:
         return np.array([d.high for d in self.dimensions], dtype=float)
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which places lie in the box, its faces included, (M,)."""
+        places = _table(X, len(self.dimensions))
+        return np.asarray(np.all((places >= self.low) & (places <= self.high), axis=1))
+
+    def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
+        """n places spread evenly and without a grid's alignment, (n, D): quasi-random, shifted by the generator.
+
+        An additive recurrence x_k = (x_0 + k a) mod 1 with a = (1/φ, 1/φ², …) for φ the root of φ^(D+1) = φ + 1, which
+        fills the box more evenly than random places do for every n (Roberts 2018).
+
+        >>> Space(Real("x", 0, 10)).candidates(5, rng=0).shape
+        (5, 1)
+        """
+        if n < 1:
+            raise InvalidInput("n", "a positive number of candidates", n, "a few hundred is usual")
+        d = len(self.dimensions)
+        root = 2.0
+        for _ in range(60):
+            root = (1.0 + root) ** (1.0 / (d + 1))
+        steps = root ** -np.arange(1.0, d + 1.0)
+        unit = (np.random.default_rng(rng).random(d) + np.arange(n)[:, None] * steps) % 1.0
+        return np.asarray(self.low + (self.high - self.low) * unit)
+
+    def grid(self, per_dimension: int | Sequence[int]) -> Array:
+        """A regular grid, faces included, with the last dimension varying fastest.
+
+        >>> Space(Real("x", 0, 1), Real("y", 0, 2)).grid([2, 3])[:, 1].tolist()
+        [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+        """
+        d = len(self.dimensions)
+        counts = [int(per_dimension)] * d if isinstance(per_dimension, int) else [int(c) for c in per_dimension]
+        if len(counts) != d or min(counts) < 1:
+            raise InvalidInput("per_dimension", f"one number, or {d} of them", per_dimension, "at least 1 in each")
+        axes = [np.linspace(low, high, c) for low, high, c in zip(self.low, self.high, counts, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Pool:
+    """A finite set of places: the rows of an array, or of a table whose columns name the dimensions.
+
+    >>> pool = Pool([[0.0, 1.0], [2.0, 3.0]], names=["east", "north"])
+    >>> len(pool), pool.names
+    (2, ('east', 'north'))
+    """
+
+    places: Array
+    names: tuple[str, ...]
+
+    def __init__(self, places: Any, names: Sequence[str] | None = None) -> None:
+        columns = names if names is not None else getattr(places, "columns", None)
+        table = np.array(_table(places, None))
+        if not len(table):
+            raise InvalidInput("places", "at least one place", f"shape {table.shape}", "give the rows to choose from")
+        called = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(str(c) for c in columns)
+        if len(called) != table.shape[1] or len(set(called)) != len(called):
+            raise InvalidInput("names", f"{table.shape[1]} distinct names, one per column", called, "name each column")
+        table.flags.writeable = False
+        object.__setattr__(self, "places", table)
+        object.__setattr__(self, "names", called)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        return f"Pool({len(self)} places, {', '.join(self.names)})"
+
+    @property
+    def low(self) -> Array:
+        return np.asarray(self.places.min(axis=0))
+
+    @property
+    def high(self) -> Array:
+        return np.asarray(self.places.max(axis=0))
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which places are in the pool, exactly, (M,)."""
+        known = {row.tobytes() for row in self.places + 0.0}
+        return np.array([row.tobytes() in known for row in _table(X, self.places.shape[1]) + 0.0], dtype=bool)
+
+    def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
+        """n places of the pool without repeats, in its own order; all of them when n is at least its size."""
+        if n < 1:
+            raise InvalidInput("n", "a positive number of candidates", n, "len(pool) gives all of them")
+        if n >= len(self):
+            return self.places
+        return self.places[np.sort(np.random.default_rng(rng).choice(len(self), n, replace=False))]
+
+
+def _table(X: Any, columns: int | None) -> Array:
+    try:
+        array = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("places", "numbers, one row per place", X, "convert the table to numbers") from None
+    if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
+        wanted = "(n, d)" if columns is None else f"(n, {columns})"
+        raise InvalidInput("places", f"an array of shape {wanted}", f"shape {array.shape}", "one row per place")
+    if not np.all(np.isfinite(array)):
+        raise InvalidInput("places", "finite coordinates", "NaN or infinity", "remove those rows")
+    return array
