@@ -10,7 +10,7 @@ from gainful.errors import (
     MissingExtra,
     NumericalError,
 )
-from gainful.goals import information
+from gainful.goals import Learn, Normalised, PerCost, information
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior
@@ -48,6 +48,7 @@ __all__ = [
     "JitterWarning",
     "Kernel",
     "Laplace",
+    "Learn",
     "Linear",
     "LinearMean",
     "LogNormal",
@@ -55,9 +56,11 @@ __all__ = [
     "Mean",
     "MissingExtra",
     "Normal",
+    "Normalised",
     "NotchMean",
     "NumericalError",
     "Ordinal",
+    "PerCost",
     "Periodic",
     "Point",
     "Pool",

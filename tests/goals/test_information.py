@@ -193,6 +193,24 @@ def test_without_noise_the_information_is_the_entropy_of_the_answer():
     assert conditional_entropy(gf.Ordinal([-0.4], 0.0)) is None
 
 
+def test_cost_and_normalisation_divide():
+    post = _at(0.2, 1.0)
+    X = [[0.0]]
+    look = gf.Ordinal([-0.4, 0.5], 0.1, cost=3)
+    bits = gf.Learn("function").score(post, look, X)
+    np.testing.assert_array_equal(bits, gf.information(post, look, X))
+    np.testing.assert_allclose(gf.PerCost(gf.Learn()).score(post, look, X), bits / 3)
+    np.testing.assert_allclose(gf.Normalised(gf.Learn()).score(post, look, X), bits / np.log2(3))
+    np.testing.assert_allclose(gf.PerCost(gf.Normalised(gf.Learn())).score(post, look, X), bits / 3 / np.log2(3))
+    assert gf.Point(0.1).levels == gf.Interval(0.1, width=1.0).levels == 100
+    assert gf.Point(0.1, buckets=8).levels == 8
+    assert gf.Binary().levels == gf.Preference().levels == gf.Detection().levels == 2
+    with pytest.raises(gf.InvalidInput, match="buckets"):
+        gf.Point(0.1, buckets=1)
+    with pytest.raises(gf.InvalidInput, match="about"):
+        gf.Learn("everything")
+
+
 def test_questions_that_cannot_be_answered_are_refused():
     post = _at(0.0, 1.0)
     for ask in (

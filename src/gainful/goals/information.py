@@ -15,7 +15,7 @@ from gainful.inference.posterior import Posterior
 from gainful.instruments import Detection, Instrument, Interval, Point
 from gainful.instruments.answers import DiscreteAnswers
 
-__all__ = ["information"]
+__all__ = ["information", "information_given"]
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,11 @@ def information(belief: Posterior, instrument: Instrument, places: ArrayLike, ab
         raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first")
     if about != "function":
         raise InvalidInput("about", "'function'", about, "only the function can be asked about so far")
-    m, v = belief.functional(instrument, places)
+    return information_given(instrument, *belief.functional(instrument, places))
+
+
+def information_given(instrument: Instrument, m: Array, v: Array) -> Array:
+    """The same when what the instrument sees is N(m, v), (M,): instruments at the same places share m and v."""
     if isinstance(instrument, Point):
         return _of_point(instrument, v)
     if isinstance(instrument, Interval):

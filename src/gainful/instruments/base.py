@@ -90,6 +90,8 @@ class Instrument(Parametrised, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive("cost", self.cost, "say what one use costs")
+        if not isinstance(self.levels, int) or self.levels < 2:
+            raise InvalidInput("buckets", "a whole number of at least 2", self.levels, "100 is what was published")
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 raise InvalidInput(name, "one number", value, "make one instrument for each value")
@@ -97,6 +99,11 @@ class Instrument(Parametrised, ABC):
     @property
     def label(self) -> str:
         return self.name or type(self).__name__
+
+    @property
+    def levels(self) -> int:
+        """How many answers can be told apart: two, unless the instrument says otherwise."""
+        return 2
 
     @abstractmethod
     def validate(self, answers: ArrayLike, n: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,11 @@ class Interval(Instrument):
     answer_axes: ClassVar[int] = 1
     noise: Any = positive(0.1, "noise", zero=True)
     width: float | None = None
+    buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
+
+    @property
+    def levels(self) -> int:
+        return self.buckets
 
     def __post_init__(self) -> None:
         super().__post_init__()

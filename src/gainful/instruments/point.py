@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,11 @@ class Point(Instrument):
 
     gaussian: ClassVar[bool] = True
     noise: Any = positive(0.1, "noise", zero=True)
+    buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
+
+    @property
+    def levels(self) -> int:
+        return self.buckets
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         y = as_numbers(answers, (n,), f"{n} numbers")

@@ -1,0 +1,70 @@
+"""Goals: what the user wants to learn, as a score for every possible query.
+
+A goal is anything with `score(belief, instrument, places)`, one number per query, larger being better. `Learn` is
+information; cost and normalisation are goals around a goal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.goals.information import information
+from gainful.inference.posterior import Posterior
+from gainful.instruments import Instrument
+
+__all__ = ["Goal", "Learn", "Normalised", "PerCost"]
+
+Array = NDArray[np.float64]
+
+
+class Goal(Protocol):
+    """Scores queries."""
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        """One number per query, (M,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learn:
+    """Bits that the answer is expected to tell about the function: BALD, in full (mixed 5; bald 2).
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
+    >>> Learn("function").score(prior, gf.Point(noise=1.0), [[0.0]]).tolist()
+    [1.0]
+    """
+
+    about: str = "function"
+
+    def __post_init__(self) -> None:
+        if self.about != "function":
+            raise InvalidInput("about", "'function'", self.about, "only the function can be learned about so far")
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        return information(belief, instrument, places, self.about)
+
+
+@dataclass(frozen=True)
+class PerCost:
+    """A goal's score per unit of the instrument's cost (mixed 6)."""
+
+    goal: Goal
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        return self.goal.score(belief, instrument, places) / instrument.cost
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A goal's score as a share of the instrument's capacity, log2 of how many answers it can tell apart (mixed 5)."""
+
+    goal: Goal
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        return self.goal.score(belief, instrument, places) / float(np.log2(instrument.levels))
