@@ -62,11 +62,13 @@ clean: ## remove what was built, and the caches; .venv stays
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "==> installing gainful and matplotlib into $(VENV) (half a minute the first time)"
 	@$(PIP) -e '.[plots]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "==> installing gainful and its test tools into $(VENV) (a minute or two the first time)"
 	@$(PIP) -e '.[test]'
+	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
