@@ -91,6 +91,10 @@ def test_the_space_is_checked_wherever_data_meets_it():
     for use in (gf.GP(gf.SE(), space=space).condition, lambda d: gf.fit(gf.GP(gf.SE(), space=space), d)):
         with pytest.raises(gf.InvalidInput, match="coordinates"):
             use(data)
+    with pytest.raises(gf.InvalidInput, match="lengthscale"):
+        gf.fit(gf.GP(gf.SE((1.0, 2.0))), data)
+    with pytest.raises(gf.InvalidInput, match="slope"):
+        gf.fit(gf.GP(gf.SE(), gf.LinearMean((1.0, 2.0))), data)
     with pytest.raises(gf.InvalidInput, match="GP"):
         gf.fit(gf.SE(), data)
     with pytest.raises(gf.InvalidInput, match="Data"):

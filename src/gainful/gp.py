@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.evidence import evidence_and_gradient
-from gainful.inference.posterior import Posterior, method_for, posterior, report
+from gainful.inference.posterior import Posterior, method_for, report, reported, solved
 from gainful.inference.solution import Inference
 from gainful.kernels.base import Kernel
 from gainful.means import Mean, Zero
@@ -58,7 +58,7 @@ class GP(Parametrised):
 
     def condition(self, data: Data, inference: Inference | None = None) -> Posterior:
         """The posterior given the data: exact if it can be, EP otherwise; no data gives the prior."""
-        return posterior(self.mean, self.kernel, self.fitting(data), inference)
+        return reported(solved(self.mean, self.kernel, self.fitting(data), inference))
 
     def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""

@@ -23,7 +23,7 @@ def test_the_published_estimate_converges_to_the_exact_information(instrument):
             for seed in range(2 if samples == 2500 else 12)
         ]
         errors.append(np.sqrt(np.mean((np.array(runs) - exact) ** 2)))
-    assert errors[2] < 0.03
+    assert errors[2] < 0.02
     assert errors[2] < errors[1] < errors[0]
 
 

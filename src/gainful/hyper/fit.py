@@ -130,7 +130,7 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
         full[problem.free] = part
         try:
             value, gradient, evidence = rough.log_density(full, sites)
-        except (NumericalError, InvalidInput):  # no evidence there, or parameters that doubles cannot tell apart
+        except NumericalError:
             sites = None
             return worst, np.zeros_like(part)
         if not (np.isfinite(value) and np.all(np.isfinite(gradient))):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Data
-from gainful.errors import InvalidInput
+from gainful.errors import InvalidInput, NumericalError
 from gainful.gp import GP
 from gainful.hyper.defaults import default_priors
 from gainful.inference.evidence import Evidence, evidence_and_gradient
@@ -42,6 +42,9 @@ class Problem:
         if not isinstance(gp, GP):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
         problem = Problem(gp, gp.fitting(data), {}, method_for(data.layout, inference))
+        if len(data):  # a kernel or mean for other dimensions is refused here, in its own words
+            gp.kernel.diag(data.layout.places[:1])
+            gp.mean(data.layout.places[:1])
         if isinstance(priors, Prior):
             kept = {name: prior for name, prior in gp.priors.items() if isinstance(prior, Fixed)}
             given = dict.fromkeys(problem.names, priors) | kept
@@ -88,14 +91,17 @@ class Problem:
         return np.flatnonzero([not isinstance(p, Fixed) for p in self.priors])
 
     def at(self, theta: Array) -> tuple[GP, Data]:
-        """The gp and the data (with their instruments) at another theta."""
+        """The gp and the data (with their instruments) at another theta; NumericalError where doubles fail."""
         size = self.gp.size
         changed, start = {}, size
-        for instrument in self.data.instruments:
-            stop = start + instrument.size
-            changed[instrument] = instrument.with_theta(theta[start:stop]) if stop > start else instrument
-            start = stop
-        return self.gp.with_theta(theta[:size]), self.data.with_instruments(changed)
+        try:
+            for instrument in self.data.instruments:
+                stop = start + instrument.size
+                changed[instrument] = instrument.with_theta(theta[start:stop]) if stop > start else instrument
+                start = stop
+            return self.gp.with_theta(theta[:size]), self.data.with_instruments(changed)
+        except InvalidInput as trouble:  # an exponential that under- or overflows, thresholds that coincide
+            raise NumericalError(f"hyperparameters out of range: {trouble}") from trouble
 
     def evidence(self, theta: Array, start: Sites | None = None) -> tuple[Evidence, Array]:
         """The evidence and its gradient in all of theta."""

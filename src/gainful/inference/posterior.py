@@ -138,7 +138,7 @@ class Posterior:
         if not len(more):
             return self
         if not len(self.data):
-            return posterior(self.prior_mean, self.kernel, data, self.inference)
+            return reported(solved(self.prior_mean, self.kernel, data, self.inference))
         layout, size = data.layout, self.data.layout.size
         cov = self._grown(data)
         sites = carried(self.sites, layout, np.arange(size, dtype=np.intp))
@@ -150,7 +150,7 @@ class Posterior:
                 pass  # not without jitter: factor from scratch below, where jitter is reported
         if not layout.gaussian:
             sites = self._first_sites(more, sites, size)
-        return posterior(self.prior_mean, self.kernel, data, self.inference, sites, cov)
+        return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
 
     def without(self, observations: int | Iterable[int]) -> Posterior:
         """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
@@ -164,7 +164,7 @@ class Posterior:
         sites = carried(self.sites, data.layout, kept)
         if self._reusable and len(rows) == 1 and len(data):
             return self._settled(data, cov, sites, remove(self._state.factor, int(rows[0])))
-        return posterior(self.prior_mean, self.kernel, data, self.inference, sites, cov)
+        return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
 
     @property
     def _reusable(self) -> bool:
@@ -303,16 +303,8 @@ def solved(
     return Posterior(mean, kernel, data, solution, inference)
 
 
-def posterior(
-    mean: Mean,
-    kernel: Kernel,
-    data: Data,
-    inference: Inference | None = None,
-    start: Sites | None = None,
-    cov: Array | None = None,
-) -> Posterior:
-    """`solved`, with a warning when jitter was needed or the iteration fell short."""
-    found = solved(mean, kernel, data, inference, start, cov)
+def reported(found: Posterior) -> Posterior:
+    """The posterior, with a warning when jitter was needed or the iteration fell short."""
     report(found.convergence, found.jitter)
     return found
 
