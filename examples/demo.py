@@ -24,7 +24,7 @@ from gainful.plots import plot_posterior
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 
-SEED = 7
+SEED = 7  # chosen for its picture; over seeds 0 to 29 the median RMSE falls from 1.59 to 0.46 and once it rises
 SPACE = gf.Space(gf.Real("distance along the hedge", 0, 100, unit="m"))
 GRID = np.linspace(0.0, 100.0, 401)[:, None]
 GAUGE_MARKS = np.array([-np.inf, -2.5, -1.0, 0.5, 2.0, np.inf])
