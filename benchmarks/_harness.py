@@ -22,16 +22,22 @@ class Claim:
         return self.ratio <= self.bound if self.at_most else self.ratio >= self.bound
 
 
-def best_times(contenders: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Seconds of the fastest run of each, after one run to warm up; the contenders take turns."""
+def best_times(contenders: dict[str, Callable[[], object]], repeats: int, turn: float = 0.2) -> dict[str, float]:
+    """Seconds of the fastest run of each, after one run to warm up.
+
+    The contenders take turns of at least `turn` seconds, so that a fast one is not always timed in the wake of a slow
+    one, whose idle threads go on spinning for a while.
+    """
     for run in contenders.values():
         run()
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(repeats):
         for name, run in contenders.items():
-            start = time.perf_counter()
-            run()
-            best[name] = min(best[name], time.perf_counter() - start)
+            begun = time.perf_counter()
+            while time.perf_counter() - begun < turn:
+                start = time.perf_counter()
+                run()
+                best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
