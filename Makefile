@@ -27,8 +27,8 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
 demo: $(VENV)/.installed-demo ## run the demonstration
-	@echo "==> running examples/demo.py"
-	@$(BIN)/python examples/demo.py
+	@echo "==> gainful demo: a soil survey, gainful against random (about half a minute)"
+	@$(BIN)/gainful demo
 
 test: lint ## everything that must hold: lint, types, floors, tests, the examples in the docs
 	@echo "==> pytest"
@@ -60,8 +60,8 @@ clean: ## remove what was built, and the caches; .venv stays
 # The stamps are separate so that the demonstration need not wait for the test tools.
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "==> installing gainful and matplotlib into $(VENV) (half a minute the first time)"
-	@$(PIP) -e '.[plots]'
+	@echo "==> installing gainful and its command line into $(VENV) (half a minute the first time)"
+	@$(PIP) -e '.[cli]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""Figures draw every kind of answer, and the demonstration runs."""
+"""Figures draw every kind of answer, and the example of four kinds of answers runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import gainful as gf
 from gainful.plots import Pen, draw, plot_posterior
 
-DEMO = Path(__file__).resolve().parent.parent / "examples" / "demo.py"
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "four_kinds.py"
 INF = float("inf")
 
 ANSWERS = {
@@ -162,17 +162,17 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         importlib.import_module("gainful.plots")
 
 
-def test_the_demonstration_writes_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = importlib.util.spec_from_file_location("demo", DEMO)
+def test_the_example_of_four_kinds_writes_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = importlib.util.spec_from_file_location("four_kinds", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
-    demo = importlib.util.module_from_spec(spec)
-    sys.modules["demo"] = demo
+    example = importlib.util.module_from_spec(spec)
+    sys.modules["four_kinds"] = example
     try:
-        spec.loader.exec_module(demo)
-        path = demo.main(tmp_path / "out")
+        spec.loader.exec_module(example)
+        path = example.main(tmp_path / "out")
     finally:
-        del sys.modules["demo"]
+        del sys.modules["four_kinds"]
     assert path.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "did not converge" not in printed

@@ -94,3 +94,49 @@ def test_a_table_names_the_dimensions_of_its_pool():
 def test_impossible_spaces_and_pools_are_refused(make):
     with pytest.raises(gf.InvalidInput):
         make()
+
+
+def _dry(X):
+    return X.sum(axis=1) > 0.5
+
+
+def test_a_part_of_a_box_gives_candidates_inside_it():
+    box = gf.Space(gf.Real("x", 0, 1), gf.Real("y", 0, 1))
+    part = box.where(gf.Within(x=(0.2, 0.4))).where(_dry).where(gf.Within(y=(None, 0.6), x=(0.3, None)))
+    X = part.candidates(200, rng=0)
+    assert X.shape == (200, 2)
+    assert part.contains(X).all()
+    np.testing.assert_allclose(part.low, [0.3, 0.0])
+    np.testing.assert_allclose(part.high, [0.4, 0.6])
+    assert part.contains([[0.35, 0.5], [0.35, 0.1], [0.25, 0.5]]).tolist() == [True, False, False]
+    fixed = box.where(gf.Within(y=(0.25, 0.25))).candidates(10, rng=0)
+    assert np.all(fixed[:, 1] == 0.25)
+
+
+def test_a_constraint_that_leaves_nothing_leaves_no_candidates():
+    box = gf.Space(gf.Real("x", 0, 1))
+    assert len(box.where(gf.Within(x=(2.0, None))).candidates(5, rng=0)) == 0
+    assert len(box.where(lambda X: X[:, 0] > 2).candidates(5, rng=0)) == 0
+
+
+def test_a_part_of_a_pool_is_its_rows():
+    pool = gf.Pool(np.arange(10.0)[:, None], names=["t"])
+    part = pool.where(gf.Within(t=(3, 6)))
+    assert part.candidates(100, rng=0).ravel().tolist() == [3.0, 4.0, 5.0, 6.0]
+    assert len(part.candidates(2, rng=0)) == 2
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [gf.Within(z=(0, 1)), 3, lambda X: np.ones(len(X)), lambda X: True],
+    ids=["unknown name", "no constraint", "no booleans", "no array"],
+)
+def test_constraints_that_cannot_be_meant_are_refused(constraint):
+    with pytest.raises(gf.InvalidInput):
+        gf.Space(gf.Real("x", 0, 1)).where(constraint).candidates(3, rng=0)
+
+
+@pytest.mark.parametrize("ends", [{}, {"x": 3}, {"x": (2, 1)}, {"x": ("a", "b")}], ids=str)
+def test_within_needs_ends(ends):
+    with pytest.raises(gf.InvalidInput):
+        gf.Within(**ends)

@@ -1,12 +1,15 @@
 """gainful decides what to measure next: where, with which instrument, and when to stop."""
 
-from gainful.data import Data
+from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
+from gainful.data import Data, Query
 from gainful.errors import (
     ConvergenceWarning,
     GainfulError,
     GainfulWarning,
     InvalidInput,
     JitterWarning,
+    JournalError,
+    JournalWarning,
     MissingExtra,
     NumericalError,
 )
@@ -18,7 +21,8 @@ from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
-from gainful.space import Pool, Real, Space
+from gainful.selection import Random, RandomType, Search, Stream
+from gainful.space import Pool, Real, Space, Within
 
 __version__ = "0.1.0"
 
@@ -29,6 +33,7 @@ __all__ = [
     "Belief",
     "Beta",
     "Binary",
+    "Campaign",
     "Constant",
     "ConstantMean",
     "ConvergenceWarning",
@@ -41,11 +46,14 @@ __all__ = [
     "GainfulError",
     "GainfulWarning",
     "Gamma",
+    "GoodEnough",
     "HyperPosterior",
     "Instrument",
     "Interval",
     "InvalidInput",
     "JitterWarning",
+    "JournalError",
+    "JournalWarning",
     "Kernel",
     "Laplace",
     "Learn",
@@ -67,10 +75,17 @@ __all__ = [
     "Posterior",
     "Preference",
     "Prior",
+    "Query",
+    "Random",
+    "RandomType",
     "RationalQuadratic",
     "Real",
+    "Search",
     "Space",
+    "Stream",
+    "TooLittleToLearn",
     "Uniform",
+    "Within",
     "Zero",
     "fit",
     "hyperposterior",

@@ -22,11 +22,55 @@ from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 from gainful.kernels.base import as_places
 
-__all__ = ["Batch", "Data", "Layout", "as_queries"]
+__all__ = ["Batch", "Data", "Layout", "Query", "as_queries"]
 
 Array = NDArray[np.float64]
 
 _SHAPES = {"place": "(n, d)", "pair": "(n, 2, d), a pair of places each", "set": "(n, k, d), a set of k places each"}
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Query:
+    """An instrument and the place, or places, to use it at: (d,), a pair (2, d) or a set (k, d).
+
+    `number` is the campaign's own, None for a query that no campaign asked.
+
+    >>> from gainful.instruments import Point
+    >>> Query(Point(noise=0.1, name="lab"), [0.2, 0.5])
+    Query(lab at (0.2, 0.5))
+    """
+
+    instrument: Instrument
+    place: Array
+    number: int | None
+
+    def __init__(self, instrument: Instrument, place: ArrayLike, number: int | None = None) -> None:
+        queries, _ = as_queries(instrument, place)
+        if len(queries) != 1:
+            raise InvalidInput("place", "one query", f"{len(queries)} of them", "make one Query of each")
+        place = np.array(queries[0])
+        place.flags.writeable = False
+        object.__setattr__(self, "instrument", instrument)
+        object.__setattr__(self, "place", place)
+        object.__setattr__(self, "number", number)
+
+    @property
+    def cost(self) -> float:
+        return self.instrument.cost
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Query):
+            return NotImplemented
+        same = self.instrument == other.instrument and self.number == other.number
+        return same and np.array_equal(self.place, other.place)
+
+    def __hash__(self) -> int:
+        return hash((self.instrument, self.place.tobytes(), self.number))
+
+    def __repr__(self) -> str:
+        places = [f"({', '.join(f'{x:.6g}' for x in row)})" for row in np.atleast_2d(self.place)]
+        numbered = "" if self.number is None else f" {self.number}"
+        return f"Query{numbered}({self.instrument.label} at {', '.join(places)})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,13 +3,15 @@
     GainfulError
     ├── InvalidInput (also a ValueError)   an argument is not what was asked for
     ├── NumericalError                     a computation cannot be carried out in double precision
-    └── MissingExtra (also an ImportError) an optional dependency is not installed
+    ├── MissingExtra (also an ImportError) an optional dependency is not installed
+    └── JournalError                       a campaign's journal cannot be read, or must not be written
 
 Warnings (never silent, never fatal):
 
     GainfulWarning (a UserWarning)
     ├── JitterWarning                      a factorisation needed a larger diagonal than the model has
-    └── ConvergenceWarning                 an iteration ended before its tolerance was met
+    ├── ConvergenceWarning                 an iteration ended before its tolerance was met
+    └── JournalWarning                     a journal's last event was cut short and is left out
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ __all__ = [
     "GainfulWarning",
     "InvalidInput",
     "JitterWarning",
+    "JournalError",
+    "JournalWarning",
     "MissingExtra",
     "NumericalError",
 ]
@@ -61,6 +65,10 @@ class MissingExtra(GainfulError, ImportError):
         super().__init__(f"{feature}: an optional dependency is missing; run: pip install 'gainful[{extra}]'")
 
 
+class JournalError(GainfulError):
+    """A journal cannot be read, or must not be written; the message says where, why and what to do."""
+
+
 class GainfulWarning(UserWarning):
     """The root of every warning."""
 
@@ -71,6 +79,10 @@ class JitterWarning(GainfulWarning):
 
 class ConvergenceWarning(GainfulWarning):
     """An iteration ended before its tolerance was met; the message says how far it got."""
+
+
+class JournalWarning(GainfulWarning):
+    """The last event of a journal was not written to its end, as after a loss of power; everything before it is there."""
 
 
 def _shorten(value: object, limit: int = 120) -> str:

@@ -1,25 +1,169 @@
-"""Where one can measure: a box of named dimensions, or a finite pool of places.
+"""Where one can measure: a box of named dimensions, or a finite pool of places, or a part of either.
 
     space = Space(Real("east", 0, 2, unit="km"), Real("north", 0, 2, unit="km"))
     pool = Pool(array_or_table)
+    dry = space.where(Within(north=(0.5, None))).where(my_own_predicate)
 
-Both give candidates, know their names and bounds, and say whether places belong to them.
+All give candidates, know their names and bounds, and say whether places belong to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 
-__all__ = ["Pool", "Real", "Space"]
+__all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Predicate = Callable[[Array], Mask]
+
+_MOST_TRIES = 1000  # candidates drawn for each that is wanted, before a constraint is said to leave nothing
+
+
+class Places(Protocol):
+    """What selection asks of a space."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def low(self) -> Array: ...
+
+    @property
+    def high(self) -> Array: ...
+
+    def contains(self, X: ArrayLike) -> Mask: ...
+
+    def candidates(self, n: int, rng: np.random.Generator | int) -> Array: ...
+
+    def where(self, constraint: Constraint) -> Places: ...
+
+
+@dataclass(frozen=True, init=False)
+class Within:
+    """A constraint: named coordinates between a lower and an upper end, either of which may be None.
+
+    >>> Within(time=(3.0, None)).ends
+    (('time', 3.0, inf),)
+    """
+
+    ends: tuple[tuple[str, float, float], ...]
+
+    def __init__(
+        self,
+        ends: Mapping[str, tuple[float | None, float | None]] | None = None,
+        **named: tuple[float | None, float | None],
+    ) -> None:
+        found = []
+        for name, pair in {**dict(ends or {}), **named}.items():
+            try:
+                low, high = pair
+                low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+            except (TypeError, ValueError):
+                raise InvalidInput(name, "a pair (low, high)", pair, "None leaves an end open") from None
+            if not low <= high:
+                raise InvalidInput(name, "low ≤ high", pair, "None leaves an end open")
+            found.append((name, low, high))
+        if not found:
+            raise InvalidInput("ends", "at least one coordinate", "none", "for instance Within(time=(3, None))")
+        object.__setattr__(self, "ends", tuple(found))
+
+    def mask(self, X: Array, names: Sequence[str]) -> Mask:
+        """Which places lie within, (M,), where the columns have these names."""
+        inside = np.ones(len(X), dtype=bool)
+        for name, low, high in self.ends:
+            column = X[:, _column(name, names)]
+            inside &= (column >= low) & (column <= high)
+        return inside
+
+
+Constraint = Within | Predicate
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """The part of a space where a constraint holds: a `Within`, or a function from places (M, D) to M booleans."""
+
+    space: Places
+    constraint: Constraint
+
+    def __post_init__(self) -> None:
+        if isinstance(self.constraint, Within):
+            for name, _, _ in self.constraint.ends:
+                _column(name, self.space.names)
+        elif not callable(self.constraint):
+            raise InvalidInput("constraint", "Within(...) or a function of places", self.constraint, "see Within")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.space.names
+
+    @property
+    def low(self) -> Array:
+        return self._cut(self.space.low, 1, np.maximum)
+
+    @property
+    def high(self) -> Array:
+        return self._cut(self.space.high, 2, np.minimum)
+
+    def _cut(self, bounds: Array, which: int, tighter: Callable[[float, float], float]) -> Array:
+        out = bounds.copy()
+        if isinstance(self.constraint, Within):
+            for end in self.constraint.ends:
+                i = _column(end[0], self.names)
+                out[i] = tighter(out[i], float(end[which]))
+        return out
+
+    def contains(self, X: ArrayLike) -> Mask:
+        inside = self.space.contains(X)
+        return inside & self.holds(_table(X, len(self.names)))
+
+    def holds(self, X: Array) -> Mask:
+        """Where the constraint itself holds, (M,)."""
+        if isinstance(self.constraint, Within):
+            return self.constraint.mask(X, self.names)
+        found = np.asarray(self.constraint(X))
+        if found.shape != (len(X),) or found.dtype != bool:
+            got = f"{found.dtype} of shape {found.shape}"
+            raise InvalidInput("constraint", f"{len(X)} booleans for {len(X)} places", got, "it gets places (M, D)")
+        return found
+
+    def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
+        """n places where the constraint holds; fewer, or none, where it leaves no more than that."""
+        whole = self.space
+        while isinstance(whole, Restricted):
+            whole = whole.space
+        low, high = self.low, self.high
+        if isinstance(whole, Pool):
+            kept = whole.places[self.contains(whole.places)]
+            return kept if n >= len(kept) else kept[_subset(len(kept), n, rng)]
+        if not isinstance(whole, Space) or np.any(low > high):
+            return np.zeros((0, len(self.names)))
+        generator = np.random.default_rng(rng)
+        found, have, tried = [np.zeros((0, len(self.names)))], 0, 0
+        while have < n and tried < _MOST_TRIES * n:
+            drawn = low + (high - low) * evenly(max(n, 64), len(low), generator)
+            tried += len(drawn)
+            found.append(drawn[self.contains(drawn)])
+            have += len(found[-1])
+        return np.concatenate(found)[:n]
+
+    def where(self, constraint: Constraint) -> Places:
+        """The part of this where a further constraint holds."""
+        return Restricted(self, constraint)
+
+
+def _column(name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise InvalidInput("constraint", f"a coordinate among {list(names)}", name, "use the names of the space")
+    return list(names).index(name)
 
 
 @dataclass(frozen=True)
@@ -77,23 +221,19 @@ class Space:
         places = _table(X, len(self.dimensions))
         return np.asarray(np.all((places >= self.low) & (places <= self.high), axis=1))
 
+    def where(self, constraint: Constraint) -> Places:
+        """The part of this where a constraint holds: Within(...), or a function from places (M, D) to M booleans."""
+        return Restricted(self, constraint)
+
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places spread evenly and without a grid's alignment, (n, D): quasi-random, shifted by the generator.
-
-        An additive recurrence x_k = (x_0 + k a) mod 1 with a = (1/φ, 1/φ², …) for φ the root of φ^(D+1) = φ + 1, which
-        fills the box more evenly than random places do for every n (Roberts 2018).
 
         >>> Space(Real("x", 0, 10)).candidates(5, rng=0).shape
         (5, 1)
         """
         if n < 1:
             raise InvalidInput("n", "a positive number of candidates", n, "a few hundred is usual")
-        d = len(self.dimensions)
-        root = 2.0
-        for _ in range(60):
-            root = (1.0 + root) ** (1.0 / (d + 1))
-        steps = root ** -np.arange(1.0, d + 1.0)
-        unit = (np.random.default_rng(rng).random(d) + np.arange(n)[:, None] * steps) % 1.0
+        unit = evenly(n, len(self.dimensions), np.random.default_rng(rng))
         return np.asarray(self.low + (self.high - self.low) * unit)
 
     def grid(self, per_dimension: int | Sequence[int]) -> Array:
@@ -153,13 +293,33 @@ class Pool:
         known = {row.tobytes() for row in self.places + 0.0}
         return np.array([row.tobytes() in known for row in _table(X, self.places.shape[1]) + 0.0], dtype=bool)
 
+    def where(self, constraint: Constraint) -> Places:
+        """The part of this where a constraint holds: Within(...), or a function from places (M, D) to M booleans."""
+        return Restricted(self, constraint)
+
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places of the pool without repeats, in its own order; all of them when n is at least its size."""
         if n < 1:
             raise InvalidInput("n", "a positive number of candidates", n, "len(pool) gives all of them")
         if n >= len(self):
             return self.places
-        return self.places[np.sort(np.random.default_rng(rng).choice(len(self), n, replace=False))]
+        return self.places[_subset(len(self), n, rng)]
+
+
+def evenly(n: int, d: int, rng: np.random.Generator) -> Array:
+    """n places of the unit cube, (n, d): an additive recurrence x_k = (x_0 + k a) mod 1 with a = (1/φ, 1/φ², …).
+
+    With φ the root of φ^(d+1) = φ + 1 it fills the cube more evenly than random places do, for every n (Roberts 2018).
+    """
+    root = 2.0
+    for _ in range(60):
+        root = (1.0 + root) ** (1.0 / (d + 1))
+    steps = root ** -np.arange(1.0, d + 1.0)
+    return np.asarray((rng.random(d) + np.arange(n)[:, None] * steps) % 1.0)
+
+
+def _subset(size: int, n: int, rng: np.random.Generator | int) -> NDArray[np.intp]:
+    return np.sort(np.random.default_rng(rng).choice(size, n, replace=False))
 
 
 def _table(X: Any, columns: int | None) -> Array:

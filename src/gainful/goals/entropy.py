@@ -23,6 +23,7 @@ from scipy.special import ndtr, xlogy
 
 from gainful.errors import InvalidInput
 from gainful.instruments import Binary, Instrument, Ordinal, Preference
+from gainful.instruments.answers import DiscreteAnswers
 from gainful.numerics.blas import matmul
 from gainful.numerics.normal import log_ndtr_between
 from gainful.numerics.quadrature import gauss_hermite
@@ -31,6 +32,7 @@ Array = NDArray[np.float64]
 
 _BITS = 1.0 / float(np.log(2.0))
 _REACH = 9.0  # noises from a threshold: beyond, an answer is certain to 1e-18
+_BUMP = 6.5  # noises from a threshold: beyond, a bump's integral is below 1e-9 bits
 _PER_NOISE = 2  # lattice points per noise
 _HERMITE = 32
 _TABLE_PER_NOISE, _TABLE_MOST = 4096, 400_000
@@ -50,6 +52,24 @@ def binary_entropy(p: Array | float) -> Array:
     """h(p) = −p log2 p − (1 − p) log2(1 − p)."""
     p = np.asarray(p, dtype=float)
     return np.asarray(-_BITS * (xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)))
+
+
+def of_answers(instrument: Instrument, m: Array, v: Array) -> Array:
+    """H[answer] of a discrete instrument when g ~ N(m, v), (M,).
+
+    A rank's probability is a difference of two values of Φ; its absolute error, 1e-16, is all that an entropy feels, so
+    there is no need for logarithms that are exact in the tails.
+    """
+    if isinstance(instrument, Ordinal) and instrument.noise > 0.0:
+        spread = np.sqrt(v + instrument.noise**2)
+        below = np.zeros((instrument.levels + 1, len(m)))
+        below[-1] = 1.0
+        ndtr((np.asarray(instrument.thresholds)[:, None] - m) / spread, out=below[1:-1])
+        p = np.maximum(np.diff(below, axis=0), 0.0)
+        return np.asarray(-_BITS * np.sum(xlogy(p, p), axis=0))
+    answers = instrument.answers(m, v)
+    assert isinstance(answers, DiscreteAnswers)
+    return of_probabilities(answers.log_probabilities)
 
 
 @dataclass(frozen=True)
@@ -144,7 +164,7 @@ def conditional_entropy(instrument: Instrument) -> Bumps | None:
     if scale == 0.0:
         return None
     spacing = scale / _PER_NOISE
-    reach = int(np.ceil(_REACH * _PER_NOISE))
+    reach = int(np.ceil(_BUMP * _PER_NOISE))
     steps = np.round((centres - centres[0]) / spacing)[:, None] + np.arange(-reach, reach + 1)
     nodes = centres[0] + spacing * np.unique(steps)
     plain = Bumps(instrument, centres, levels, scale, nodes, np.zeros_like(nodes))

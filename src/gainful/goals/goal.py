@@ -1,17 +1,19 @@
 """Goals: what the user wants to learn, as a score for every possible query.
 
-A goal is anything with `score(belief, instrument, places)`, one number per query, larger being better. `Learn` is
-information; cost and normalisation are goals around a goal.
+A goal is anything with `score(belief, instrument, places, given)`, one number per query, larger being better, beyond
+what the pending queries `given` will tell. `Learn` is information; cost and normalisation are goals around a goal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.goals.information import information
 from gainful.inference.posterior import Posterior
@@ -25,8 +27,8 @@ Array = NDArray[np.float64]
 class Goal(Protocol):
     """Scores queries."""
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        """One number per query, (M,)."""
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+        """One number per query, (M,), given queries that are asked but not answered."""
         ...
 
 
@@ -46,8 +48,8 @@ class Learn:
         if self.about != "function":
             raise InvalidInput("about", "'function'", self.about, "only the function can be learned about so far")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        return information(belief, instrument, places, self.about)
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+        return information(belief, instrument, places, self.about, given)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class PerCost:
 
     goal: Goal
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        return self.goal.score(belief, instrument, places) / instrument.cost
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+        return self.goal.score(belief, instrument, places, given) / instrument.cost
 
 
 @dataclass(frozen=True)
@@ -66,5 +68,5 @@ class Normalised:
 
     goal: Goal
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        return self.goal.score(belief, instrument, places) / float(np.log2(instrument.levels))
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+        return self.goal.score(belief, instrument, places, given) / float(np.log2(instrument.levels))

@@ -111,9 +111,12 @@ class Posterior:
     def functional(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k,
         k)."""
+        last = self.__dict__.get("_last")
+        if last is not None and last[0] is X and instrument.query == "place":
+            return last[1], last[2]
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
-            return self.mean(queries), self.variance(queries)
+            return self._marginals(queries)
         n, k, d = queries.shape
         flat = queries.reshape(n * k, d)
         mean = self.mean(flat).reshape(n, k)
@@ -123,6 +126,52 @@ class Posterior:
         if instrument.query == "set":
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
+
+    def _marginals(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at each place. Those of a read-only array are remembered: instruments that are
+        considered at the same places share them."""
+        places = self._places(X)
+        prior, cross = self.kernel.diag(places), self._cross(places)
+        mean = self.prior_mean(places) + matmul(cross.T, self._weights)
+        out = prior - self._state.factor.square(self._half_of(cross))
+        variance = self._measured_exactly(places, prior, out)
+        if not places.flags.writeable and places.base is None:
+            mean.flags.writeable = variance.flags.writeable = False
+            self.__dict__["_last"] = places, mean, variance
+        return mean, variance
+
+    def pullback(self, instrument: Instrument, X: ArrayLike, d_mean: Array, d_cov: Array) -> Array:
+        """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `functional`.
+
+        With c = A k(Z, x) and S = Rᵀ B⁻¹ R:  dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
+        """
+        queries, _ = as_queries(instrument, X)
+        if instrument.query == "place":
+            mean, cov = d_mean[:, None], d_cov[:, None, None]
+        elif instrument.query == "pair":
+            mean = d_mean[:, None] * np.array([1.0, -1.0])
+            cov = d_cov[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        else:
+            mean, cov = d_mean, d_cov
+        n, k = mean.shape
+        places = queries.reshape(n * k, -1)
+        out = self.prior_mean.pullback_inputs(places, mean.ravel())
+        out += self.kernel.pullback_diag_inputs(places, np.einsum("nii->ni", cov).ravel())
+        if len(self.data):
+            layout, state = self.data.layout, self._state
+            seen = state.root.times(layout.pick(self._cross(places)))
+            pulled = state.root.transposed_times(state.factor.solve(seen)).reshape(-1, n, k)
+            d_seen = state.alpha[:, None] * mean.ravel() - 2.0 * np.einsum("fni,nij->fnj", pulled, cov).reshape(
+                -1, n * k
+            )
+            out += self.kernel.pullback_inputs(places, layout.places, layout.spread(d_seen).T)
+        for a in range(k):
+            for b in range(k):
+                if a != b:
+                    within = np.diag(2.0 * cov[:, a, b])
+                    back = self.kernel.pullback_inputs(queries[:, a], queries[:, b], within)
+                    out.reshape(n, k, -1)[:, a] += back
+        return np.asarray(out.reshape(queries.shape))
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of the instrument's answers."""
@@ -211,8 +260,10 @@ class Posterior:
 
     def _half(self, places: Array) -> Array:
         """L⁻¹ R A k(Z, x), (F, M)."""
-        cross = self.data.layout.pick(self._cross(places))
-        return self._state.factor.half(self._state.root.times(cross))
+        return self._half_of(self._cross(places))
+
+    def _half_of(self, cross: Array) -> Array:
+        return self._state.factor.half(self._state.root.times(self.data.layout.pick(cross)))
 
     def _cross(self, places: Array) -> Array:
         """k(Z, x), (P, M)."""

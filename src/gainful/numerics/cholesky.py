@@ -15,13 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from gainful.errors import NumericalError
 from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
+_SMALL = 4096  # numbers on the right-hand side of a triangular system
 _JITTERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
 
@@ -51,7 +52,7 @@ class Factor:
         if self.size == 0:
             return np.zeros_like(rhs)
         permuted = rhs if self.order is None else rhs[self.order]
-        return np.asarray(lapack.dtrtrs(self.lower, permuted, lower=1)[0])
+        return _triangular(self.lower, permuted)
 
     def solve(self, rhs: Array) -> Array:
         """B⁻¹ rhs."""
@@ -60,7 +61,7 @@ class Factor:
         half = self.half(rhs)
         if self.sign is not None:
             half *= self.sign if half.ndim == 1 else self.sign[:, None]
-        out = np.asarray(lapack.dtrtrs(self.lower, half, lower=1, trans=1)[0])
+        out = _triangular(self.lower, half, transposed=True)
         if self.order is None:
             return out
         unpermuted = np.empty_like(out)
@@ -101,6 +102,17 @@ class Factor:
         if self.sign is None and self.size:
             return np.asarray(lapack.dpotri(self.lower, lower=1, overwrite_c=1)[0])
         return np.asfortranarray(np.tril(self.inverse()))
+
+
+def _triangular(lower: Array, rhs: Array, transposed: bool = False) -> Array:
+    """L⁻¹ rhs or L⁻ᵀ rhs.
+
+    OpenBLAS puts dtrtrs on several threads even for a 15-by-15 system, and these wait for each other milliseconds long
+    where the machine is busy; dtrsm leaves small ones to one thread.
+    """
+    if rhs.ndim == 2 and rhs.size <= _SMALL:
+        return np.asarray(blas.dtrsm(1.0, lower, rhs, lower=1, trans_a=int(transposed)))
+    return np.asarray(lapack.dtrtrs(lower, rhs, lower=1, trans=int(transposed))[0])
 
 
 def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array] | None = None) -> Factor:

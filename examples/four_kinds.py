@@ -3,7 +3,7 @@
 A probe gives numbers, but its cable ends at 45 m. A gauge says between which two of its marks the needle is, or that it
 is off the scale. A hand judges on a scale from 1 to 4. A gardener says whether the soil is wet enough. The moisture is
 simulated, so that the belief can be held against the truth. How fast moisture varies, how noisy the instruments are and
-where the hand draws its lines is not told: it is learned from the answers. Run it with `make demo`.
+where the hand draws its lines is not told: it is learned from the answers. Run it with `python examples/four_kinds.py`.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def main(directory: Path) -> Path:
     print_errors(beliefs, truth)
     print("\nDrawing.")
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "demo.png"
+    path = directory / "four_kinds.png"
     draw(beliefs, truth).savefig(path, dpi=100)
     print(f"  {path}")
     return path

@@ -1,0 +1,110 @@
+"""What to do next, from the state alone: pure functions, so that a resumed campaign decides as the first one did."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.campaign.state import State
+from gainful.data import Query
+from gainful.selection import Choice, Option, Random, RandomType, choose
+from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
+from gainful.space import Constraint, Within
+
+__all__ = ["choice_here", "next_choice", "options", "out_of_money", "reason_to_stop"]
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1.0 + 1e-12  # a budget of 0.3 pays for three instruments of 0.1
+
+
+def next_choice(state: State, where: Constraint | None = None) -> Choice | None:
+    """The best query now, beyond what pending ones will tell; None where no place is left."""
+    rng = np.random.default_rng([state.design.seed, len(state.entries)])
+    return choose(
+        state.design.goal,
+        state.posterior,
+        options(state, where),
+        rng,
+        given=state.expected,
+        search=state.design.search,
+    )
+
+
+def options(state: State, where: Constraint | None = None) -> list[Option]:
+    """Every affordable instrument and where it can be used now."""
+    design = state.design
+    space = design.places
+    if where is not None:
+        space = space.where(where)
+    if design.forward is not None and state.entries:
+        i = space.names.index(design.forward)
+        latest = max(float(np.atleast_2d(e.query.place)[:, i].max()) for e in state.entries if e.status != "withdrawn")
+        space = space.where(Within({design.forward: (latest, None)}))
+    if not design.repeat:
+        space = space.where(_Fresh(state))
+    out = []
+    for instrument in design.instruments:
+        if instrument.cost <= state.left * _ROUNDING:
+            limit = design.limits.get(instrument.label)
+            out.append(Option(state.learned(instrument), space if limit is None else space.where(limit)))
+    return out
+
+
+def out_of_money(state: State) -> str | None:
+    """Why nothing can be afforded, or None while something can."""
+    cheapest = min(state.design.instruments, key=lambda i: i.cost)
+    if state.design.budget is None or cheapest.cost <= state.left * _ROUNDING:
+        return None
+    pending = sum(q.cost for q in state.pending)
+    waiting = f" ({pending:g} of it for pending queries)" if pending else ""
+    return (
+        f"the budget of {state.design.budget:g}{waiting} leaves {max(state.left, 0.0):g}, and the cheapest "
+        f"instrument ({cheapest.label}) costs {cheapest.cost:g}"
+    )
+
+
+def reason_to_stop(state: State, best: Choice) -> str | None:
+    """What the first rule that wants to stop says. Rules judge by answers: they wait for those on their way."""
+    if state.pending:
+        return None
+    reasons = (rule.reason(state.posterior, best) for rule in state.design.stop)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
+    """The best query at the place (1, d) that a stream offers, if it scores as high as the stream's threshold."""
+    offers = [o for o in options(state) if bool(o.space.contains(here)[0])]
+    if not offers:
+        return None
+    seen, measured = len(state.entries) + len(state.passed), len(state.entries)
+    rng = np.random.default_rng([state.design.seed, seen])
+    share = stream.share(seen, measured, state.left / min(o.instrument.cost for o in offers))
+    goal = state.design.goal
+    if isinstance(goal, Random | RandomType):
+        offers = [offers[int(rng.integers(len(offers)))]]
+        if isinstance(goal, Random):
+            lucky = rng.random() < share
+            return Choice(Query(offers[0].instrument, here[0]), float("nan")) if lucky else None
+        goal = goal.goal
+    lately = [*state.passed, *(tuple(e.query.place) for e in state.entries)][-WINDOW:]
+    reference = np.array(lately if len(lately) >= FEWEST else stream.space.candidates(WINDOW, rng))
+    reference.flags.writeable = False
+    given = state.expected
+    scores = np.max([goal.score(state.posterior, o.instrument, reference, given) for o in offers], axis=0)
+    mine = [float(goal.score(state.posterior, o.instrument, here, given)[0]) for o in offers]
+    best = int(np.argmax(mine))
+    if mine[best] < threshold(scores, share):
+        return None
+    return Choice(Query(offers[best].instrument, here[0]), mine[best])
+
+
+class _Fresh:
+    """A constraint: places that no query has used."""
+
+    def __init__(self, state: State) -> None:
+        kept = [e.query.place for e in state.entries if e.status != "withdrawn"]
+        self.used = {row.tobytes() for place in kept for row in np.atleast_2d(place) + 0.0}
+
+    def __call__(self, X: Array) -> NDArray[np.bool_]:
+        return np.array([row.tobytes() not in self.used for row in X + 0.0], dtype=bool)

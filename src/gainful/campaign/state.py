@@ -1,0 +1,238 @@
+"""What a campaign knows: its design and the replay of its events. Values only; nothing here asks, fits or writes.
+
+created   the design
+asked     a query, with its number
+told      the answer to a query (asked, or made by the user's own choice), and what it cost
+corrected a told answer was wrong; here is the right one
+withdrawn a query will not be answered, or its answer is not to be believed
+passed    a place of a stream that was let go by
+fitted    hyperparameters learned from the answers so far
+stopped   why the campaign ended
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.campaign.codec import Codec, encode
+from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
+from gainful.data import Data, Query
+from gainful.errors import JournalError
+from gainful.goals import Goal
+from gainful.gp import GP
+from gainful.inference.posterior import Posterior
+from gainful.inference.solution import Inference
+from gainful.instruments import Instrument
+from gainful.selection.baselines import Random, RandomType
+from gainful.selection.choose import Search
+from gainful.selection.stream import Stream
+from gainful.space import Constraint, Places
+
+__all__ = ["SCHEMA", "Design", "Entry", "State"]
+
+Array = NDArray[np.float64]
+Event = dict[str, Any]
+
+SCHEMA = 1
+_LEAVE_BELIEF = ("asked", "passed", "stopped")
+_BELIEF = ("gp", "data", "learned_data", "posterior")
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Everything that was decided before the first query."""
+
+    space: Places | Stream
+    instruments: tuple[Instrument, ...]
+    gp: GP
+    goal: Goal | Random | RandomType
+    budget: float | None
+    seed: int
+    limits: Mapping[str, Constraint]
+    forward: str | None
+    repeat: bool
+    stop: tuple[Rule, ...]
+    refit: int | None
+    inference: Inference | None
+    search: Search
+
+    @property
+    def places(self) -> Places:
+        return self.space.space if isinstance(self.space, Stream) else self.space
+
+    def to_json(self) -> Any:
+        return encode(self)
+
+    @staticmethod
+    def from_json(data: Any, known: Any = ()) -> Design:
+        own = (Design, Stream, TooLittleToLearn, GoodEnough)
+        design = Codec((*own, *known)).decode(data)
+        if not isinstance(design, Design):
+            raise JournalError("the journal's first event does not hold the design of a campaign")
+        return design
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a campaign's history. `answer` is None while the query is pending."""
+
+    query: Query
+    answer: Any = None
+    cost: float = 0.0
+    status: str = "pending"  # "pending", "told" or "withdrawn"
+    note: Any = None
+    event: int = 0  # how many events came before it was asked
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The replay of events. `fitted` holds theta of the gp and of each instrument; `refits` answers at the last fit."""
+
+    design: Design
+    entries: tuple[Entry, ...] = ()
+    events: int = 1
+    passed: tuple[tuple[float, ...], ...] = ()
+    fitted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    answers_at_fit: int = 0
+    stopped: str | None = None
+    closed: bool = False
+
+    def after(self, event: Event) -> State:
+        """The state after one more event."""
+        kind = event.get("event")
+        apply = _APPLY.get(str(kind))
+        if apply is None:
+            raise JournalError(f"the journal has an event {kind!r} that this version of gainful does not know; upgrade")
+        try:
+            new = apply(self, event)
+        except (KeyError, IndexError, TypeError) as trouble:
+            raise JournalError(f"event {self.events + 1} of the journal ({kind}) is incomplete: {trouble}") from trouble
+        new = replace(new, events=self.events + 1)
+        if kind in _LEAVE_BELIEF:  # what is believed stays the same, and need not be worked out again
+            new.__dict__.update({name: self.__dict__[name] for name in _BELIEF if name in self.__dict__})
+        return new
+
+    def instrument(self, label: str) -> Instrument:
+        for each in self.design.instruments:
+            if each.label == label:
+                return each
+        raise JournalError(f"the journal speaks of an instrument {label!r} that is not in its design")
+
+    @property
+    def told(self) -> tuple[Entry, ...]:
+        return tuple(e for e in self.entries if e.status == "told")
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        return tuple(e.query for e in self.entries if e.status == "pending")
+
+    @property
+    def expected(self) -> tuple[Query, ...]:
+        """The pending queries, with instruments as they are known by now."""
+        return tuple(Query(self.learned(q.instrument), q.place, q.number) for q in self.pending)
+
+    @property
+    def spent(self) -> float:
+        """What was paid: for told answers, and for those withdrawn after they were told."""
+        return float(sum(e.cost for e in self.entries if e.status != "pending"))
+
+    @property
+    def left(self) -> float:
+        """What the budget leaves when pending queries are paid for; infinite without a budget."""
+        if self.design.budget is None:
+            return np.inf
+        return self.design.budget - self.spent - sum(q.cost for q in self.pending)
+
+    @cached_property
+    def gp(self) -> GP:
+        return self.design.gp.with_theta(np.array(self.fitted["gp"])) if self.fitted else self.design.gp
+
+    def learned(self, instrument: Instrument) -> Instrument:
+        """The instrument with what has been learned about it."""
+        theta = self.fitted.get("instrument " + instrument.label, ())
+        return instrument.with_theta(np.array(theta)) if len(theta) else instrument
+
+    @cached_property
+    def data(self) -> Data:
+        """The told answers, instrument by instrument, read by the instruments as they were designed."""
+        groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
+        for entry in self.told:
+            groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
+        data = Data()
+        for (instrument, _), entries in groups.items():
+            data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
+        return data
+
+    @cached_property
+    def learned_data(self) -> Data:
+        return (
+            self.data.with_instruments({i: self.learned(i) for i in self.data.instruments})
+            if self.fitted
+            else self.data
+        )
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """From the gp and all answers at once, never from an earlier posterior: it does not matter how one got here."""
+        return self.gp.condition(self.learned_data, inference=self.design.inference)
+
+    def with_entry(self, number: int, **changes: Any) -> State:
+        entries = list(self.entries)
+        entries[number] = replace(entries[number], **changes)
+        # A campaign that had nothing more to learn looks again when something changes.
+        return replace(self, entries=tuple(entries), stopped=self.stopped if self.closed else None)
+
+
+def _asked(state: State, event: Event) -> State:
+    query = Query(state.instrument(event["instrument"]), event["place"], len(state.entries))
+    if event["query"] != query.number:
+        raise JournalError(f"the journal asks query {event['query']} where {query.number} was next; events are missing")
+    return replace(state, entries=(*state.entries, Entry(query, event=state.events)))
+
+
+def _told(state: State, event: Event) -> State:
+    if "place" in event:  # the user's own choice
+        state = _asked(state, event)
+    answer = Codec().decode(event["answer"])
+    changes = {"answer": answer, "cost": float(event["cost"]), "status": "told", "note": event.get("note")}
+    return state.with_entry(event["query"], **changes)
+
+
+def _corrected(state: State, event: Event) -> State:
+    return state.with_entry(event["query"], answer=Codec().decode(event["answer"]), note=event.get("note"))
+
+
+def _withdrawn(state: State, event: Event) -> State:
+    return state.with_entry(event["query"], status="withdrawn", note=event.get("note"))
+
+
+def _passed(state: State, event: Event) -> State:
+    return replace(state, passed=(*state.passed, tuple(event["place"])))
+
+
+def _fitted(state: State, event: Event) -> State:
+    if event.get("failed"):
+        return replace(state, answers_at_fit=event["answers"])
+    theta = {name: tuple(values) for name, values in event["theta"].items()}
+    return replace(state, fitted=theta, answers_at_fit=event["answers"])
+
+
+def _stopped(state: State, event: Event) -> State:
+    return replace(state, stopped=event["reason"], closed=bool(event["closed"]))
+
+
+_APPLY = {
+    "asked": _asked,
+    "told": _told,
+    "corrected": _corrected,
+    "withdrawn": _withdrawn,
+    "passed": _passed,
+    "fitted": _fitted,
+    "stopped": _stopped,
+}

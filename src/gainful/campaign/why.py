@@ -1,0 +1,125 @@
+"""Why a query was chosen, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gainful.campaign.decide import options
+from gainful.campaign.state import State
+from gainful.data import Query
+from gainful.goals import information
+from gainful.selection import Random, RandomType, choose
+
+__all__ = ["Offer", "Why", "explain"]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What an instrument would give at a place: bits about the function, cost, and the goal's score (NaN by chance)."""
+
+    instrument: str
+    place: tuple[object, ...]
+    bits: float
+    cost: float
+    score: float
+
+    @property
+    def per_cost(self) -> float:
+        return self.bits / self.cost
+
+
+@dataclass(frozen=True)
+class Why:
+    """`chosen`, the offers of the other instruments at the same place (`there`), each instrument's best (`elsewhere`).
+
+    mean and sd are what was believed of the value that the instrument sees. `str` says it all in words.
+    """
+
+    query: Query
+    chosen: Offer
+    there: tuple[Offer, ...]
+    elsewhere: tuple[Offer, ...]
+    mean: float
+    sd: float
+    answers: int
+    left: float
+    goal: str
+
+    def __str__(self) -> str:
+        name = self.chosen.instrument
+        left = "" if np.isinf(self.left) else f" of the {self.left:g} that were left"
+        lines = [
+            f"{self.query!r}, after {self.answers} answers: {name} is expected to tell {self.chosen.bits:.3g} bits "
+            f"about the function for {self.chosen.cost:g}{left}, {self.chosen.per_cost:.3g} bits per unit of cost.",
+            f"What it will see was believed to be {self.mean:.4g} ± {self.sd:.2g}.",
+        ]
+        if self.there:
+            lines.append("At the same place: " + "; ".join(map(_words, self.there)) + ".")
+        rivals = [o for o in self.elsewhere if o.instrument != name]
+        if rivals:
+            lines.append(
+                "At their own best places: " + "; ".join(_words(o) + f" at {_at(o.place)}" for o in rivals) + "."
+            )
+        lines.append(self.goal)
+        return "\n".join(lines)
+
+
+def _words(offer: Offer) -> str:
+    return f"{offer.instrument} {offer.bits:.3g} bits for {offer.cost:g} ({offer.per_cost:.3g} per unit)"
+
+
+def _at(place: tuple[object, ...]) -> str:
+    return "(" + ", ".join(_at(x) if isinstance(x, tuple) else f"{x:.4g}" for x in place) + ")"
+
+
+def explain(state: State, query: Query) -> Why:
+    """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
+    posterior, given = state.posterior, state.expected
+    goal = state.design.goal
+    scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
+    mine = state.learned(query.instrument)
+
+    def offer(which: Query) -> Offer:
+        here = which.place[None]
+        bits = float(information(posterior, which.instrument, here, given=given)[0])
+        score = np.nan if scored is None else float(scored.score(posterior, which.instrument, here, given)[0])
+        return Offer(which.instrument.label, _nested(which.place.tolist()), bits, which.instrument.cost, score)
+
+    m, v = posterior.functional(mine, query.place[None])
+    there, elsewhere = [], []
+    for option in options(state):
+        same_shape = option.instrument.query == mine.query
+        if option.instrument.label != mine.label and same_shape and bool(np.all(option.space.contains(_rows(query)))):
+            there.append(offer(Query(option.instrument, query.place)))
+        if scored is not None:
+            rng = np.random.default_rng([state.design.seed, len(state.entries)])
+            best = choose(scored, posterior, [option], rng, given=given, search=state.design.search)
+            if best is not None:
+                elsewhere.append(offer(best.query))
+    sd = float(np.sqrt(v[0] if v.ndim == 1 else np.max(np.diagonal(v[0]))))
+    by_chance = isinstance(goal, Random | RandomType)
+    words = "Instrument and place were" if isinstance(goal, Random) else "The instrument was"
+    reason = f"{words} drawn by chance ({goal})." if by_chance else f"The goal is {goal}: the highest score wins."
+    told, left = len(state.told), state.left
+    return Why(
+        query,
+        offer(Query(mine, query.place)),
+        tuple(there),
+        tuple(elsewhere),
+        float(np.ravel(m)[0]),
+        sd,
+        told,
+        left,
+        reason,
+    )
+
+
+def _rows(query: Query) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    return np.atleast_2d(query.place)
+
+
+def _nested(values: Sequence[object]) -> tuple[object, ...]:
+    return tuple(_nested(x) if isinstance(x, list) else x for x in values)

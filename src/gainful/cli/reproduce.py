@@ -1,0 +1,111 @@
+"""`gainful reproduce`: list, run and report published experiments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gainful.reproduce import Failed, Workers
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True, help="Run published experiments again, and hold their claims against the result."
+)
+
+_OUT = Path("out") / "reproduce"
+_SHOWN = 3  # failures that are shown in full
+
+
+@app.command("list")
+def list_() -> None:
+    """The experiments: name, source, title, repetitions, and whether their data files are there."""
+    from gainful.cli.tables import console, experiments_table
+    from gainful.reproduce import experiments
+
+    found = experiments()
+    if not found:
+        typer.echo("There are no experiments here; your own are run as module:ATTRIBUTE.")
+        return
+    console().print(experiments_table(found.values()))
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="A name from `list`, or module:ATTRIBUTE for an experiment of your own.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: a first look, in minutes.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to; out/reproduce/NAME if not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed gives another sample of the same experiment.")] = 0,
+    processes: Annotated[
+        int | None, typer.Option(min=0, help="Local processes; one per core if not given, 0 for this one.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler instead.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over; the earlier run is kept under another name.")
+    ] = False,
+) -> None:
+    """Run an experiment, or what is left of it: an interrupted run continues with the same command."""
+    from gainful.cli.progress import choose_watcher
+    from gainful.cli.tables import claims_table, console
+    from gainful.reproduce import find
+    from gainful.reproduce import run as reproduce
+
+    title = find(name)
+    folder = out or _OUT / (title.name + ("-quick" if quick else ""))
+    watcher = choose_watcher()
+    try:
+        summary = reproduce(
+            name, folder, quick=quick, seed=seed, workers=_workers(processes, dask), fresh=fresh, watcher=watcher
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"\nInterrupted. What is finished is in {folder}; the same command continues.", err=True)
+        raise typer.Exit(130) from None
+    if summary.failures:
+        _print_failures(summary.failures)
+        failed, finished = len(summary.failures), summary.kept + summary.ran
+        typer.echo(f"\nFailed: {failed}. Finished and kept: {finished}. The same command tries again.", err=True)
+        raise typer.Exit(1)
+    assert summary.result is not None
+    console().print(claims_table(summary.result, title.title))
+    typer.echo(f"Written to {folder}: result.json, rows.csv, figures.")
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="A folder of runs.")] = _OUT,
+) -> None:
+    """Print the claims of all finished runs in a folder, and write them with their figures to report.html."""
+    from gainful.cli.tables import claims_table, console
+    from gainful.reproduce.report import finished_runs, unfinished_runs, write_report
+
+    written = write_report(directory)
+    for each in finished_runs(directory):
+        console().print(claims_table(each.result, each.result["title"]))
+    for folder, finished in unfinished_runs(directory):
+        typer.echo(f"{folder}: not finished ({finished} repetitions so far)")
+    typer.echo(f"Written: {written}")
+
+
+def _workers(processes: int | None, dask: str | None) -> Workers:
+    from gainful.reproduce import Cluster, Here, Processes
+
+    if dask is not None:
+        if processes is not None:
+            raise typer.BadParameter("give either --processes or --dask", param_hint="--dask")
+        return Cluster(dask)
+    return Here() if processes == 0 else Processes(processes)
+
+
+def _print_failures(failures: tuple[Failed, ...]) -> None:
+    for failed in failures[:_SHOWN]:
+        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{failed.reason}", file=sys.stderr)
+    for failed in failures[_SHOWN:]:
+        print(f"{failed.repetition.key} failed: {failed.reason.strip().splitlines()[-1]}", file=sys.stderr)

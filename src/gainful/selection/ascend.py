@@ -1,0 +1,119 @@
+"""Climbing the score from good candidates, inside the box.
+
+All starts climb together: the sum of their scores is one function, whose gradient L-BFGS-B follows between the bounds.
+What counts is the best place that any of them saw and that satisfies every constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from gainful.data import Query
+from gainful.goals import Goal
+from gainful.goals.gradient import score_and_gradient
+from gainful.inference.posterior import Posterior
+from gainful.instruments import Instrument
+from gainful.space import Places, Restricted, Space, Within, evenly
+
+__all__ = ["ascend"]
+
+Array = NDArray[np.float64]
+
+_STEPS = 40
+_AROUND, _REACHES = 64, (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)  # of the box
+_DIFFERENCE = 1e-5  # of the box, for goals that have no gradient of their own
+
+
+def ascend(
+    goal: Goal,
+    belief: Posterior,
+    instrument: Instrument,
+    space: Places,
+    starts: Array,
+    given: Sequence[Query] = (),
+) -> tuple[Array, float]:
+    """The best query reached from the starts, (d,), (2, d) or (k, d), and its score; −inf if none satisfies the space.
+
+    The gradient is the goal's own where it has one; with queries `given`, and for other goals, scores are differenced.
+    """
+    low, width = space.low, space.high - space.low
+    width = np.where(width > 0.0, width, 1.0)
+    shape = starts.shape
+    best: tuple[Array, float] = starts[0], -np.inf
+
+    def objective(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        places = np.clip(low + width * x.reshape(shape), space.low, space.high)
+        scores, slopes = _score_and_gradient(goal, belief, instrument, places, width, given)
+        allowed = space.contains(places.reshape(-1, shape[-1])).reshape(len(places), -1).all(axis=1)
+        ranked = np.where(allowed, scores, -np.inf)
+        i = int(np.argmax(ranked))
+        if ranked[i] > best[1]:
+            best = places[i], float(ranked[i])
+        return -float(scores.sum()) / scale, -(slopes * width).ravel() / scale
+
+    scale = 1.0
+    first, _ = objective(((starts - low) / width).ravel())
+    scale = max(abs(first), np.finfo(float).tiny)
+    ends = list(zip((space.low - low) / width, (space.high - low) / width, strict=True))
+    minimize(
+        objective,
+        ((starts - low) / width).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=ends * (starts.size // shape[-1]),
+        options={"maxiter": _STEPS, "ftol": 1e-9, "gtol": 1e-7},
+    )
+    return best if boxed(space) or not np.isfinite(best[1]) else _settle(goal, belief, instrument, space, best, given)
+
+
+def boxed(space: Places) -> bool:
+    """Whether the bounds are all that limits the space."""
+    while isinstance(space, Restricted):
+        if not isinstance(space.constraint, Within):
+            return False
+        space = space.space
+    return isinstance(space, Space)
+
+
+def _settle(
+    goal: Goal,
+    belief: Posterior,
+    instrument: Instrument,
+    space: Places,
+    best: tuple[Array, float],
+    given: Sequence[Query],
+) -> tuple[Array, float]:
+    """Where a user's own constraint cuts the hill, the top lies on its edge, which no gradient knows: look around the
+    best place, nearer and nearer."""
+    place, score = best
+    width = space.high - space.low
+    around = 2.0 * evenly(_AROUND, place.size, np.random.default_rng(0)).reshape(_AROUND, *place.shape) - 1.0
+    for reach in _REACHES:
+        near = np.clip(place + reach * width * around, space.low, space.high)
+        near = near[space.contains(near.reshape(-1, place.shape[-1])).reshape(len(near), -1).all(axis=1)]
+        if len(near):
+            scores = goal.score(belief, instrument, near, given)
+            i = int(np.argmax(scores))
+            if scores[i] > score:
+                place, score = near[i], float(scores[i])
+    return place, score
+
+
+def _score_and_gradient(
+    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, width: Array, given: Sequence[Query]
+) -> tuple[Array, Array]:
+    own = None if given else score_and_gradient(goal, belief, instrument, places)
+    if own is not None:
+        return own
+    flat = places.reshape(len(places), -1)
+    steps = _DIFFERENCE * np.tile(width, flat.shape[1] // len(width))
+    moved = flat[:, None, None, :] + np.array([1.0, -1.0])[:, None, None] * np.diag(steps)
+    everything = np.concatenate([flat[:, None], moved.reshape(len(flat), -1, flat.shape[1])], axis=1)
+    values = goal.score(belief, instrument, everything.reshape(-1, *places.shape[1:]), given).reshape(len(flat), -1)
+    plus, minus = values[:, 1 : 1 + len(steps)], values[:, 1 + len(steps) :]
+    return values[:, 0], ((plus - minus) / (2.0 * steps)).reshape(places.shape)

@@ -1,0 +1,174 @@
+"""The next query: the best of all instruments at all places, by the goal's score.
+
+In a pool every place is scored. In a box quasi-random candidates are scored first, and the best of them climb the score
+along its gradient (`ascend`). Pairs and sets are made of the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.data import Query
+from gainful.errors import InvalidInput
+from gainful.goals import Goal
+from gainful.inference.posterior import Posterior
+from gainful.instruments import Instrument
+from gainful.selection.ascend import ascend
+from gainful.selection.baselines import Random, RandomType
+from gainful.space import Places, Pool, Restricted
+
+__all__ = ["Choice", "Option", "Search", "candidates", "choose"]
+
+Array = NDArray[np.float64]
+
+_ALL = 2**62
+_MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
+
+
+@dataclass(frozen=True)
+class Option:
+    """An instrument and the places where it can be used now."""
+
+    instrument: Instrument
+    space: Places
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A query and its score; for a choice by chance the score is NaN."""
+
+    query: Query
+    score: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """How hard to look: candidates in a box (or pairs and sets of them), how many climb, places in a set."""
+
+    candidates: int = 1000
+    climbers: int = 4
+    set_size: int = 2
+
+    def __post_init__(self) -> None:
+        values = (self.candidates, self.climbers, self.set_size)
+        if not all(isinstance(v, int) and not isinstance(v, bool) for v in values) or not (
+            self.candidates >= 1 and self.climbers >= 0 and self.set_size >= 1
+        ):
+            raise InvalidInput("search", "candidates ≥ 1, climbers ≥ 0, set_size ≥ 1", self, "leave the defaults")
+
+
+def choose(
+    goal: Goal | Random | RandomType,
+    belief: Posterior,
+    options: Sequence[Option],
+    rng: np.random.Generator,
+    *,
+    given: Sequence[Query] = (),
+    search: Search | None = None,
+) -> Choice | None:
+    """The best query of all options, beyond what the `given` queries will tell; None where there is no place left."""
+    how = search or Search()
+    if isinstance(goal, Random | RandomType):
+        if not options:
+            return None
+        drawn = options[int(rng.integers(len(options)))]
+        if isinstance(goal, Random):
+            return _by_chance(drawn, rng, how)
+        return _best(goal.goal, belief, [drawn], rng, given, how)
+    return _best(goal, belief, options, rng, given, how)
+
+
+def _best(
+    goal: Goal,
+    belief: Posterior,
+    options: Sequence[Option],
+    rng: np.random.Generator,
+    given: Sequence[Query],
+    search: Search,
+) -> Choice | None:
+    drawn: dict[tuple[int, str], Array] = {}
+    best: tuple[Instrument, Array, float] | None = None
+    for option in options:
+        # Instruments that can be used at the same places are offered the same candidates, and share their moments.
+        key = id(option.space), option.instrument.query
+        if key not in drawn:
+            drawn[key] = candidates(option, rng, search)
+        places = drawn[key]
+        if not len(places):
+            continue
+        scores = goal.score(belief, option.instrument, places, given)
+        i = _best_of(belief, option.instrument, places, scores)
+        place, score = places[i], float(scores[i])
+        if search.climbers and continuous(option.space) and np.isfinite(scores).all():
+            starts = np.argsort(-scores, kind="stable")[: search.climbers]
+            climbed = ascend(goal, belief, option.instrument, option.space, places[starts], given)
+            if climbed[1] > score:
+                place, score = climbed
+        if best is None or score > best[2]:
+            best = option.instrument, place, score
+    return None if best is None else Choice(Query(best[0], best[1]), best[2])
+
+
+def _by_chance(option: Option, rng: np.random.Generator, search: Search) -> Choice | None:
+    """A random place of the option, or as many different ones as its instrument takes."""
+    instrument, space = option.instrument, option.space
+    size = {"place": 1, "pair": 2, "set": search.set_size}[instrument.query]
+    if continuous(space):
+        # The first place of each shifted sequence is uniform, and sequences are shifted independently.
+        places = np.concatenate([space.candidates(1, rng) for _ in range(size)])
+    else:
+        whole = space.candidates(_ALL, rng)
+        places = whole[rng.permutation(len(whole))[:size]]
+    if len(places) < size:
+        return None
+    return Choice(Query(instrument, places[0] if instrument.query == "place" else places), float("nan"))
+
+
+def continuous(space: Places) -> bool:
+    """Whether places of the space can be moved a little."""
+    while isinstance(space, Restricted):
+        space = space.space
+    return not isinstance(space, Pool)
+
+
+def candidates(option: Option, rng: np.random.Generator, search: Search) -> Array:
+    """Queries of the option's instrument to choose from: (M, d), pairs (M, 2, d) or sets (M, k, d), read-only.
+
+    In a pool every place, or all pairs where they are no more than `search.candidates`.
+    """
+    places = option.space.candidates(search.candidates if continuous(option.space) else _ALL, rng)
+    if option.instrument.query == "pair":
+        out = places[_subsets(len(places), 2, search.candidates, rng)]
+    elif option.instrument.query == "set":
+        size = min(search.set_size, option.instrument.most_places or search.set_size)
+        out = places[_subsets(len(places), size, min(search.candidates, _MOST_SETS), rng)]
+    else:
+        out = places
+    if out.flags.writeable or out.base is not None:
+        out = np.array(out)
+        out.flags.writeable = False
+    return out
+
+
+def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Index sets (M, size) of distinct members out of n: all pairs where they are few, random sets otherwise."""
+    if n < size:
+        return np.zeros((0, size), dtype=np.intp)
+    if size == 2 and n * (n - 1) // 2 <= most:
+        return np.stack(np.triu_indices(n, 1), axis=1)
+    return np.array([rng.choice(n, size, replace=False) for _ in range(most)])
+
+
+def _best_of(belief: Posterior, instrument: Instrument, places: Array, scores: Array) -> int:
+    if np.isnan(scores).any():
+        raise InvalidInput("goal", "scores that are numbers", "NaN", "check what the goal does at these places")
+    i = int(np.argmax(scores))
+    if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
+        endless = np.flatnonzero(np.isposinf(scores))
+        spread = belief.functional(instrument, places[endless])[1]
+        i = int(endless[int(np.argmax(spread if spread.ndim == 1 else np.linalg.slogdet(spread)[1]))])
+    return i

@@ -1,0 +1,64 @@
+"""Goals and journals keep their promises."""
+
+import numpy as np
+import pytest
+
+import gainful as gf
+from gainful.campaign import FileJournal, MemoryJournal
+from gainful.testing import check_goal, check_journal
+
+POSTERIOR = gf.GP(gf.SE([0.5, 0.8])).condition(
+    gf.Data().add(gf.Point(0.1), [[0.2, 0.1], [0.9, 0.4]], [0.3, -1.0]).add(gf.Binary(), [[0.5, 0.5]], [True])
+)
+GOALS = [gf.Learn(), gf.PerCost(gf.Learn()), gf.Normalised(gf.Learn())]
+INSTRUMENTS = [
+    gf.Point(0.2, cost=3.0),
+    gf.Interval(0.1, width=0.4),
+    gf.Ordinal([-0.5, 0.5], 0.2),
+    gf.Binary(),
+    gf.Preference(0.3),
+    gf.Detection(),
+]
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@pytest.mark.parametrize("instrument", INSTRUMENTS, ids=str)
+def test_goals_conform(goal, instrument):
+    rng = np.random.default_rng(0)
+    check_goal(goal, POSTERIOR, instrument, rng.random((3, 2) if instrument.query == "place" else (3, 2, 2)))
+
+
+def test_a_file_is_a_journal(tmp_path):
+    check_journal(lambda: FileJournal(tmp_path / "events.jsonl"))
+
+
+def test_memory_is_a_journal():
+    kept = MemoryJournal()
+    check_journal(lambda: kept)
+
+
+def test_goals_that_do_not_conform_are_found():
+    class Crowded:
+        def score(self, belief, instrument, places, given=()):
+            return np.arange(len(places)) + 0.0  # depends on where in the list a query stands
+
+    with pytest.raises(AssertionError, match="its own"):
+        check_goal(Crowded(), POSTERIOR, gf.Binary(), np.random.default_rng(0).random((4, 2)))
+
+    class Short:
+        def score(self, belief, instrument, places, given=()):
+            return np.zeros(1)
+
+    with pytest.raises(AssertionError, match="queries"):
+        check_goal(Short(), POSTERIOR, gf.Binary(), np.zeros((3, 2)))
+
+
+def test_journals_that_lose_events_are_found():
+    class Forgetful(MemoryJournal):
+        def append(self, event):
+            self._lines.clear()
+            super().append(event)
+
+    kept = Forgetful()
+    with pytest.raises(AssertionError, match="in order"):
+        check_journal(lambda: kept)
