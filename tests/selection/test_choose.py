@@ -7,6 +7,7 @@ import gainful as gf
 from gainful.goals.gradient import information_and_gradient, score_and_gradient
 from gainful.selection import Option, choose
 from gainful.selection.choose import candidates
+from gainful.selection.expect import expecting
 from gainful.selection.stream import threshold
 
 BOX = gf.Space(gf.Real("a", 0, 1), gf.Real("b", -3, 3))
@@ -233,3 +234,36 @@ def test_a_stream_needs_one_sensible_rule(wrong):
 def test_a_search_needs_whole_numbers(wrong):
     with pytest.raises(gf.InvalidInput):
         gf.Search(**wrong)
+
+
+def test_counting_on_numbers_that_are_on_their_way_is_exact():
+    post = mixed_posterior(np.random.default_rng(10))
+    lab, X = gf.Point(0.3), BOX.candidates(7, 0)
+    pending = [gf.Query(lab, x) for x in X[:3]]
+    C, cross = post.covariance(X[:3]), post.covariance(X[:3], X)
+    by_hand = post.variance(X) - np.einsum("im,im->m", cross, np.linalg.solve(C + 0.09 * np.eye(3), cross))
+    hoped = expecting(post, pending)
+    np.testing.assert_allclose(hoped.variance(X), by_hand, rtol=1e-8)
+    np.testing.assert_allclose(hoped.mean(X), post.mean(X), atol=1e-10)
+    bits = gf.information(post, lab, X, given=pending)
+    np.testing.assert_allclose(bits, gf.information(hoped, lab, X), rtol=1e-7)
+
+
+def test_counting_on_other_answers_leaves_the_mean_and_lowers_the_variance_where_they_are():
+    post = mixed_posterior(np.random.default_rng(11))
+    pending = [gf.Query(gf.Binary(), [0.2, 0.3]), gf.Query(gf.Ordinal([0.0], 0.1), [0.8, -2.0])]
+    pending += [gf.Query(gf.Preference(), [[0.1, 0.1], [0.2, 0.2]])]
+    here = np.array([q.place for q in pending[:2]])
+    hoped = expecting(post, pending)
+    np.testing.assert_allclose(hoped.mean(here), post.mean(here), atol=1e-10)
+    assert np.all(hoped.variance(here) < post.variance(here))
+
+
+def test_with_queries_pending_the_place_is_still_the_best_of_a_dense_grid():
+    rng = np.random.default_rng(12)
+    post = mixed_posterior(rng)
+    look = gf.Ordinal([-0.4, 0.5], 0.3)
+    pending = [gf.Query(look, [0.9, -2.5]), gf.Query(gf.Binary(), [0.1, 2.0])]
+    found = choose(gf.Learn(), post, [Option(look, BOX)], rng, given=pending, search=gf.Search(300, 4))
+    dense = BOX.grid([15, 25])
+    assert found.score >= gf.information(post, look, dense, given=pending).max() - 0.01

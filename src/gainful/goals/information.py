@@ -52,7 +52,7 @@ def information(
     >>> information(prior, gf.Binary(), [[0.0]]).round(4).tolist()
     [0.485]
     >>> information(prior, gf.Binary(), [[0.0]], given=[gf.Query(gf.Binary(), [0.0])]).round(4).tolist()
-    [0.3051]
+    [0.2631]
     """
     if not isinstance(belief, Posterior):
         raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first")

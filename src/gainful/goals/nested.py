@@ -3,8 +3,8 @@
 Given f the answers are independent, so only their joint entropy is new. Numbers first: they are jointly normal, and
 what they tell is a determinant. Given them, the other readings are normal again, with a known covariance and a mean
 that the numbers move; H[others | numbers] is an average over how far (as many dimensions as there are numbers, or
-discrete readings, whichever are fewer). An interval is one more integral, over its lower end. What remains are probabilities of
-cells, edge to edge, of a normal vector: two variables in closed form, more of them one integral each.
+discrete readings, whichever are fewer). An interval is one more integral, over its lower end. What remains are
+probabilities of cells, edge to edge, of a normal vector: two variables in closed form, more of them one integral each.
 
 So the integrals nest `depth` deep. Up to two deep they are done, to about 1e-8 bits; beyond that see `outcomes`.
 Panels end where an integrand bends (another reading crosses its edge) and narrow towards it as it sharpens: readings
@@ -54,8 +54,8 @@ _AT_ONCE = 20_000  # nodes at a time, to bound memory
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What is left when the numbers are known: their bits (B, numbers), each beyond those before it, the other readings,
-    and how the numbers move them.
+    """What is left when the numbers are known: their bits (B, numbers), each beyond those before it, the other
+    readings, and how the numbers move them.
 
     `moves` (B, R, P): their mean shifts by moves @ z with z standard normal.
     """

@@ -57,15 +57,18 @@ class Outcomes:
     drawn: bool
 
 
-def spread_out(n: int, d: int) -> Array:
-    """n points in the open unit cube of d dimensions, i √p mod 1 with one prime p for each (Richtmyer 1951)."""
+def spread_out(n: int, d: int, after: int = 0) -> Array:
+    """n points in the open unit cube of d dimensions, i √p mod 1 with one prime p for each (Richtmyer 1951).
+
+    Points that are used together take primes after each other's, or they would move in step.
+    """
     primes: list[int] = []
     candidate = 2
-    while len(primes) < d:
+    while len(primes) < after + d:
         if all(candidate % p for p in primes):
             primes.append(candidate)
         candidate += 1
-    return np.asarray(np.modf(np.outer(np.arange(n) + 0.5, np.sqrt(np.array(primes, dtype=float))))[0])
+    return np.asarray(np.modf(np.outer(np.arange(n) + 0.5, np.sqrt(np.array(primes[after:], dtype=float))))[0])
 
 
 def outcomes(readings: Readings, size: Size) -> Outcomes:
@@ -146,7 +149,7 @@ def _drawn(readings: Readings, root: Array, count: int) -> tuple[Array, list[_Kn
 def _within(readings: Readings, root: Array, known: list[_Known], start: Array, count: int) -> tuple[Array, Array]:
     """Readings that agree with each outcome, whitened (Q, J, R), and their masses (Q, J): P(outcome) on average."""
     Q, R = len(start), len(root)
-    shift = spread_out(Q, 2 * R)[:, R:]  # outcomes do not share their readings' errors
+    shift = spread_out(Q, R, after=2 * R)  # outcomes do not share their readings' errors
     u = np.clip(np.modf(spread_out(count, R) + shift[:, None, :])[0], 1e-12, 1.0 - 1e-12)
     z, mass = np.zeros((Q, count, R)), np.full((Q, count), 1.0 / count)
     for instrument, rows, said in zip(readings.instruments, readings.rows, known, strict=True):
@@ -239,7 +242,7 @@ def _averaged(pending: Outcomes, parts: list[_Spread], before: Array) -> tuple[A
     whole, one, two = (share @ part.entropy for part in parts)
     short = np.maximum(whole - 0.5 * (one + two), 0.0)
     told = before - whole - short + slope * (share @ control - before)
-    error = np.hypot(short, 0.5 * (one - two))
+    error = np.hypot(short, one - two)  # twice what independent halves would say: these are evenly spread
     if pending.drawn:
         error = np.hypot(error, np.sqrt(share @ (off_e - slope * off_c) ** 2 / len(share)))
     return told, error
@@ -285,7 +288,7 @@ def _missed(pending: Outcomes, case: _Case) -> Array:
     """P(nothing of a set is heard | readings), (Q, J, M): the set's own values are drawn along with the readings."""
     shape, k = pending.weight.shape, case.mean.shape[1]
     root = semidefinite_root(case.after - np.eye(k))
-    own = ndtri(spread_out(int(np.prod(shape)), k)).reshape(*shape, k)
+    own = ndtri(spread_out(int(np.prod(shape)), k, after=3 * pending.z.shape[2])).reshape(*shape, k)
     missed = np.ones((*shape, len(root)))
     for row in range(k):
         missed *= ndtr(-case.mean[:, row] - case.moved(pending, row) - own @ root[:, row].T)

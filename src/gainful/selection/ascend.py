@@ -17,6 +17,7 @@ from gainful.goals import Goal
 from gainful.goals.gradient import score_and_gradient
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
+from gainful.selection.expect import expecting
 from gainful.space import Places, Restricted, Space, Within, evenly
 
 __all__ = ["ascend"]
@@ -38,37 +39,49 @@ def ascend(
 ) -> tuple[Array, float]:
     """The best query reached from the starts, (d,), (2, d) or (k, d), and its score; −inf if none satisfies the space.
 
-    The gradient is the goal's own where it has one; with queries `given`, and for other goals, scores are differenced.
+    The gradient is the goal's own where it has one; other goals are differenced. With queries `given` the climb is on
+    the score of a belief that counts on them (`expect`), and what is reached is scored as it should be.
     """
+    hill = expecting(belief, given) if given else belief
+    reached, heights = _climb(goal, hill, instrument, space, starts)
+    if not np.isfinite(heights).any():
+        return starts[0], -np.inf
+    if given:
+        reached = reached[np.isfinite(heights)]
+        heights = goal.score(belief, instrument, reached, given)
+    i = int(np.argmax(heights))
+    best = reached[i], float(heights[i])
+    return best if boxed(space) else _settle(goal, belief, instrument, space, best, given)
+
+
+def _climb(goal: Goal, belief: Posterior, instrument: Instrument, space: Places, starts: Array) -> tuple[Array, Array]:
+    """The best place that each start saw and that satisfies the space, and its score; −inf where there was none."""
     low, width = space.low, space.high - space.low
     width = np.where(width > 0.0, width, 1.0)
     shape = starts.shape
-    best: tuple[Array, float] = starts[0], -np.inf
+    reached, heights = np.array(starts), np.full(len(starts), -np.inf)
+    scale = 1.0
 
     def objective(x: Array) -> tuple[float, Array]:
-        nonlocal best
         places = np.clip(low + width * x.reshape(shape), space.low, space.high)
-        scores, slopes = _score_and_gradient(goal, belief, instrument, places, width, given)
+        scores, slopes = _score_and_gradient(goal, belief, instrument, places, width)
         allowed = space.contains(places.reshape(-1, shape[-1])).reshape(len(places), -1).all(axis=1)
-        ranked = np.where(allowed, scores, -np.inf)
-        i = int(np.argmax(ranked))
-        if ranked[i] > best[1]:
-            best = places[i], float(ranked[i])
+        better = allowed & (scores > heights)
+        reached[better], heights[better] = places[better], scores[better]
         return -float(scores.sum()) / scale, -(slopes * width).ravel() / scale
 
-    scale = 1.0
-    first, _ = objective(((starts - low) / width).ravel())
-    scale = max(abs(first), np.finfo(float).tiny)
+    first = ((starts - low) / width).ravel()
+    scale = max(abs(objective(first)[0]), np.finfo(float).tiny)
     ends = list(zip((space.low - low) / width, (space.high - low) / width, strict=True))
     minimize(
         objective,
-        ((starts - low) / width).ravel(),
+        first,
         jac=True,
         method="L-BFGS-B",
         bounds=ends * (starts.size // shape[-1]),
         options={"maxiter": _STEPS, "ftol": 1e-9, "gtol": 1e-7},
     )
-    return best if boxed(space) or not np.isfinite(best[1]) else _settle(goal, belief, instrument, space, best, given)
+    return reached, heights
 
 
 def boxed(space: Places) -> bool:
@@ -105,15 +118,15 @@ def _settle(
 
 
 def _score_and_gradient(
-    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, width: Array, given: Sequence[Query]
+    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, width: Array
 ) -> tuple[Array, Array]:
-    own = None if given else score_and_gradient(goal, belief, instrument, places)
+    own = score_and_gradient(goal, belief, instrument, places)
     if own is not None:
         return own
     flat = places.reshape(len(places), -1)
     steps = _DIFFERENCE * np.tile(width, flat.shape[1] // len(width))
     moved = flat[:, None, None, :] + np.array([1.0, -1.0])[:, None, None] * np.diag(steps)
     everything = np.concatenate([flat[:, None], moved.reshape(len(flat), -1, flat.shape[1])], axis=1)
-    values = goal.score(belief, instrument, everything.reshape(-1, *places.shape[1:]), given).reshape(len(flat), -1)
+    values = goal.score(belief, instrument, everything.reshape(-1, *places.shape[1:])).reshape(len(flat), -1)
     plus, minus = values[:, 1 : 1 + len(steps)], values[:, 1 + len(steps) :]
     return values[:, 0], ((plus - minus) / (2.0 * steps)).reshape(places.shape)
