@@ -254,14 +254,19 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
-@pytest.mark.parametrize("instrument", [LAB, STRIP, *DISCRETE], ids=lambda i: f"{type(i).__name__}{i.levels}")
+PAIRS = [
+    pytest.param(given, instrument, id=f"{name}, then {type(instrument).__name__}")
+    for (name, given), instrument in product(GIVEN.items(), (LAB, STRIP, *DISCRETE))
+    if not (name == "three" and instrument in (STRIP, TONES))  # three deep: nothing exact to compare with
+]
+
+
+@pytest.mark.parametrize(("given", "instrument"), PAIRS)
 def test_the_estimate_by_outcomes_is_within_its_error_of_the_exact(given, instrument):
     post, x = _curve(), np.array([0.05, 0.32, 0.55, 0.95])
     places = x[:, None] if instrument.query == "place" else np.stack([x, x[::-1] + 0.01], axis=1)[:, :, None]
     exact = information_estimate(post, instrument, places, given)
-    if exact.error.any():
-        pytest.skip("integrals nest three deep")
+    assert not exact.error.any()
     for scan, most in ((False, 0.004), (True, 0.04)):
         got = _estimated(post, instrument, places, given, scan)
         off = np.abs(got.bits[: len(x)] - exact.bits)
