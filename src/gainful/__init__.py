@@ -13,7 +13,7 @@ from gainful.errors import (
     MissingExtra,
     NumericalError,
 )
-from gainful.goals import Learn, Normalised, PerCost, information
+from gainful.goals import Learn, Normalised, PerCost, information, joint_information
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior
@@ -90,5 +90,6 @@ __all__ = [
     "fit",
     "hyperposterior",
     "information",
+    "joint_information",
     "nuts",
 ]

@@ -82,7 +82,7 @@ class ConvergenceWarning(GainfulWarning):
 
 
 class JournalWarning(GainfulWarning):
-    """The last event of a journal was not written to its end, as after a loss of power; everything before it is there."""
+    """The last event of a journal was cut short, as by a loss of power, and is left out; all before it is there."""
 
 
 def _shorten(value: object, limit: int = 120) -> str:

@@ -324,7 +324,9 @@ class Campaign:
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
         names = design.places.names
         if query.place.shape[-1] != len(names):
-            raise InvalidInput("query", f"a place with coordinates {list(names)}", query.place.tolist(), "give them all")
+            raise InvalidInput(
+                "query", f"a place with coordinates {list(names)}", query.place.tolist(), "give them all"
+            )
 
     def _entry(self, query: Query | int) -> Entry:
         number = query.number if isinstance(query, Query) else query

@@ -17,7 +17,6 @@ from gainful.goals import Goal
 from gainful.goals.gradient import score_and_gradient
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
-from gainful.selection.expect import expecting
 from gainful.space import Places, Restricted, Space, Within, evenly
 
 __all__ = ["ascend"]
@@ -36,14 +35,14 @@ def ascend(
     space: Places,
     starts: Array,
     given: Sequence[Query] = (),
+    hill: Posterior | None = None,
 ) -> tuple[Array, float]:
     """The best query reached from the starts, (d,), (2, d) or (k, d), and its score; −inf if none satisfies the space.
 
     The gradient is the goal's own where it has one; other goals are differenced. With queries `given` the climb is on
-    the score of a belief that counts on them (`expect`), and what is reached is scored as it should be.
+    the score of `hill`, a belief that counts on them (`expect`), and what is reached is scored as it should be.
     """
-    hill = expecting(belief, given) if given else belief
-    reached, heights = _climb(goal, hill, instrument, space, starts)
+    reached, heights = _climb(goal, hill or belief, instrument, space, starts)
     if not np.isfinite(heights).any():
         return starts[0], -np.inf
     if given:

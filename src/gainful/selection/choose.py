@@ -19,6 +19,7 @@ from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
 from gainful.selection.baselines import Random, RandomType
+from gainful.selection.expect import expecting
 from gainful.space import Places, Pool, Restricted
 
 __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
@@ -26,6 +27,7 @@ __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
 Array = NDArray[np.float64]
 
 _ALL = 2**62
+_FINALISTS = 32
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
 
 
@@ -92,6 +94,7 @@ def _best(
 ) -> Choice | None:
     drawn: dict[tuple[int, str], Array] = {}
     best: tuple[Instrument, Array, float] | None = None
+    hill = expecting(belief, given) if given else belief
     for option in options:
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
         key = id(option.space), option.instrument.query
@@ -100,12 +103,16 @@ def _best(
         places = drawn[key]
         if not len(places):
             continue
+        if given and len(places) > _FINALISTS:
+            # What is pending makes a score dear. A belief that counts on it ranks the candidates; the best are scored.
+            ranks = goal.score(hill, option.instrument, places)
+            places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
         scores = goal.score(belief, option.instrument, places, given)
         i = _best_of(belief, option.instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
             starts = np.argsort(-scores, kind="stable")[: search.climbers]
-            climbed = ascend(goal, belief, option.instrument, option.space, places[starts], given)
+            climbed = ascend(goal, belief, option.instrument, option.space, places[starts], given, hill)
             if climbed[1] > score:
                 place, score = climbed
         if best is None or score > best[2]:

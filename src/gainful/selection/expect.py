@@ -2,7 +2,8 @@
 
 Each pending query at a place is taken as read at its predicted mean, by an instrument for numbers whose noise is such
 that the reading tells as many bits as the query is expected to: noise² = v/(4^bits − 1). That is exact for numbers. For
-other answers it is a guide, to be followed by a score that is told what is pending; pairs and sets are left out of it.
+other answers it is a guide, to be followed by a score that is told what is pending. Pairs and sets are left out of it,
+so what is found while they are pending may be less than the best there is.
 """
 
 from __future__ import annotations
