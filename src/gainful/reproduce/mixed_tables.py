@@ -169,9 +169,10 @@ def figures(rows: list[Row], folder: Path, published: tuple[float | None, float 
                 axes.axhline(level, color=COLOURS[name], lw=1, ls="--", label=f"{name}, published")
         axes.set_title(model, loc="left", fontsize=10)
         axes.set_xlabel("answers")
-        axes.set_ylim(0.0, 0.5)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("RMSE on test rows")
+    panels[0].set_ylim(bottom=0.0)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
     path = folder / "curves.png"

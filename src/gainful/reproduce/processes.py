@@ -41,7 +41,8 @@ class Processes:
 
     @property
     def where(self) -> str:
-        return f"in {self.count or _cores()} local processes"
+        count = self.count or _cores()
+        return f"in {count} local process{'es' if count > 1 else ''}"
 
     def perform(
         self, experiment: Experiment, address: str | None, repetitions: Sequence[Repetition], watcher: Watcher
