@@ -1,0 +1,20 @@
+"""The examples run, from any folder, and say what they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def test_the_example_of_batches_orders_resumes_and_corrects(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "batches.py", tmp_path], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "day 3" in done.stdout
+    assert "going on from the journal" in done.stdout
+    assert "the budget of 80" in done.stdout
+    assert not done.stderr
+    events = (tmp_path / "moisture.jsonl").read_text()
+    assert events.count('"event": "created"') == 1
+    assert "the bags were swapped" in events
