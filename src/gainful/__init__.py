@@ -16,7 +16,7 @@ from gainful.errors import (
 from gainful.goals import Learn, Normalised, PerCost, information, joint_information
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
-from gainful.inference import EP, Belief, Exact, Laplace, Posterior
+from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, rank
 from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, Preference
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
@@ -78,6 +78,7 @@ __all__ = [
     "Query",
     "Random",
     "RandomType",
+    "Ranking",
     "RationalQuadratic",
     "Real",
     "Search",
@@ -92,4 +93,5 @@ __all__ = [
     "information",
     "joint_information",
     "nuts",
+    "rank",
 ]

@@ -135,6 +135,24 @@ def test_withdrawing_an_answer_gives_the_belief_of_never_having_asked_but_the_co
     assert [e.status for e in campaign.history] == ["told", "withdrawn"]
 
 
+def test_undoing_takes_back_the_last_answer_as_if_it_had_never_been_told(tmp_path):
+    campaign = gf.Campaign(SPACE, ALL, GP, budget=60, search=FAST, journal=tmp_path / "j")
+    first = campaign.ask()
+    campaign.tell(first, measure(first))
+    before = campaign.posterior.mean(SPACE.grid(3)), campaign.spent
+    second = campaign.ask()
+    campaign.tell(second, measure(second))
+    assert campaign.undo() == second
+    assert campaign.pending == (second,)
+    np.testing.assert_array_equal(campaign.posterior.mean(SPACE.grid(3)), before[0])
+    assert campaign.spent == before[1]
+    assert histories(gf.Campaign.resume(tmp_path / "j")) == histories(campaign)
+    campaign.tell(second, measure(second))
+    assert [campaign.undo(), campaign.undo()] == [second, first]
+    with pytest.raises(gf.InvalidInput, match="undo"):
+        campaign.undo()
+
+
 def test_a_pending_query_reserves_its_cost_and_withdrawing_it_gives_it_back():
     campaign = gf.Campaign(SPACE, LAB, GP, budget=15, search=FAST)
     query = campaign.ask()

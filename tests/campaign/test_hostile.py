@@ -1,6 +1,7 @@
 """Campaigns under bad luck and bad input: what is promised holds in every order of events, and nothing is lost."""
 
 import builtins
+import contextlib
 import json
 import os
 import shutil
@@ -100,6 +101,9 @@ def test_after_any_sequence_of_events_money_adds_up_and_a_resumed_campaign_goes_
             if (query := campaign.ask()) is not None:
                 assert query.number == len(book)
                 assert SPACE.contains(query.place[None])[0]
+                if forward:
+                    kept = [e.query.place[0] for e in campaign.history[:-1] if e.status != "withdrawn"]
+                    assert query.place[0] >= max(kept, default=0.0)
                 book.append(["pending", query.cost, 0.0, None])
         elif move == "own":
             campaign.tell(gf.Query(lab, [which / 5]), 0.2, cost=0.05 * which)
@@ -123,11 +127,6 @@ def test_after_any_sequence_of_events_money_adds_up_and_a_resumed_campaign_goes_
     reserved = sum(row[1] for row in book if row[0] == "pending")
     left = 1.3 - sum(row[2] for row in book) - reserved
     assert (campaign.stopped is not None) == (left < 0.1 - 1e-9)
-    if forward:
-        times = [e.query.place[0] for e in campaign.history]
-        asked = [e for e in campaign.journal.events() if e["event"] == "asked"]
-        for event in asked:  # a query that was asked lies after every one before it that was not withdrawn by then
-            assert event["place"][0] == times[event["query"]]
     again = gf.Campaign.resume(campaign.journal)
     assert [(e.query, e.answer, e.cost, e.status) for e in again.history] == [
         (e.query, e.answer, e.cost, e.status) for e in campaign.history
@@ -147,12 +146,12 @@ def test_after_any_sequence_of_events_money_adds_up_and_a_resumed_campaign_goes_
 @pytest.mark.parametrize("instrument", KINDS, ids=str)
 @pytest.mark.parametrize("goal", [None, gf.Random(), gf.RandomType(gf.Normalised(gf.Learn()))], ids=str)
 def test_every_instrument_and_goal_goes_on_the_same_after_each_event(instrument, goal):
-    campaign = gf.Campaign(SPACE, instrument, GP, goal, seed=2, search=FAST)
+    few = gf.Search(candidates=6, climbers=0) if instrument.query == "set" else FAST
+    campaign = gf.Campaign(SPACE, instrument, GP, goal, seed=2, search=few)
     for n in range(3):
         query = campaign.ask()
         assert gf.Campaign.resume(campaign.journal).pending == (query,)
         campaign.tell(query, answer_of(instrument, n))
-        assert gf.Campaign.resume(campaign.journal)._choice(None) is not None
         here, there = (c._choice(None).query for c in (campaign, gf.Campaign.resume(campaign.journal)))
         assert here == there
 
@@ -509,18 +508,16 @@ def test_an_interrupt_while_writing_leaves_a_journal_that_can_be_resumed(tmp_pat
         patch.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             campaign.tell(query, 1.0)
-    try:
+    with contextlib.suppress(gf.JournalError):  # refused, or gone on with: but never in disorder
         campaign.ask()
-    except gf.JournalError:
-        pass  # refused, or gone on with: but never in disorder
     again = gf.Campaign.resume(path)
     assert len(again.history) >= 1
     assert again.ask() is not None
 
 
-@pytest.mark.parametrize("text", ['{"event": "created", "schema": 1}\n', '{"event": "created", "schema": 1, "design": 3}\n'])
-def test_a_journal_without_a_design_is_refused(tmp_path, text):
-    (tmp_path / "j").write_text(text)
+@pytest.mark.parametrize("rest", ["", ', "design": 3'])
+def test_a_journal_without_a_design_is_refused(tmp_path, rest):
+    (tmp_path / "j").write_text('{"event": "created", "schema": 1' + rest + "}\n")
     with pytest.raises(gf.JournalError):
         gf.Campaign.resume(tmp_path / "j")
 
@@ -575,7 +572,7 @@ def test_a_class_that_has_changed_since_is_refused_as_a_journal_error():
     campaign = gf.Campaign(ELEVEN, LAB, GP, Mine())
 
     @dataclass(frozen=True)
-    class Mine(gf.Learn):  # noqa: F811
+    class Mine(gf.Learn):
         pass
 
     with pytest.raises(gf.JournalError, match="Mine"):

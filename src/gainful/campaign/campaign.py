@@ -267,6 +267,14 @@ class Campaign:
         event = {"event": "withdrawn", "query": entry.query.number}
         self._record(event if note is None else event | {"note": encode(note)})
 
+    def undo(self) -> Query:
+        """Take back the last answer, as after a slip of the hand: its query is pending again, and costs nothing yet."""
+        if not self._state.order:
+            raise InvalidInput("undo", "an answer to take back", "none", "nothing has been told yet")
+        number = self._state.order[-1]
+        self._record({"event": "undone", "query": number})
+        return self._state.entries[number].query
+
     def stop(self, reason: str = "stopped by the user") -> None:
         """End the campaign for good; pending queries may still be told."""
         self._record({"event": "stopped", "reason": str(reason), "closed": True})

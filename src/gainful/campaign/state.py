@@ -5,6 +5,7 @@ asked     a query, with its number
 told      the answer to a query (asked, or made by the user's own choice), and what it cost
 corrected a told answer was wrong; here is the right one
 withdrawn a query will not be answered, or its answer is not to be believed
+undone    the last answer was told by mistake; its query is pending again
 passed    a place of a stream that was let go by
 fitted    hyperparameters learned from the answers so far
 stopped   why the campaign ended
@@ -102,6 +103,7 @@ class State:
     answers_at_fit: int = 0
     stopped: str | None = None
     closed: bool = False
+    order: tuple[int, ...] = ()  # the told queries, in the order of telling
 
     def after(self, event: Event) -> State:
         """The state after one more event."""
@@ -201,7 +203,14 @@ def _told(state: State, event: Event) -> State:
         state = _asked(state, event)
     answer = Codec().decode(event["answer"])
     changes = {"answer": answer, "cost": float(event["cost"]), "status": "told", "note": event.get("note")}
-    return state.with_entry(event["query"], **changes)
+    return replace(state.with_entry(event["query"], **changes), order=(*state.order, event["query"]))
+
+
+def _undone(state: State, event: Event) -> State:
+    if not state.order or event["query"] != state.order[-1]:
+        raise JournalError(f"the journal takes back the answer to query {event['query']}, which is not the last one")
+    back = state.with_entry(event["query"], answer=None, cost=0.0, status="pending", note=None)
+    return replace(back, order=state.order[:-1])
 
 
 def _corrected(state: State, event: Event) -> State:
@@ -209,7 +218,8 @@ def _corrected(state: State, event: Event) -> State:
 
 
 def _withdrawn(state: State, event: Event) -> State:
-    return state.with_entry(event["query"], status="withdrawn", note=event.get("note"))
+    order = tuple(n for n in state.order if n != event["query"])
+    return replace(state.with_entry(event["query"], status="withdrawn", note=event.get("note")), order=order)
 
 
 def _passed(state: State, event: Event) -> State:
@@ -232,6 +242,7 @@ _APPLY = {
     "told": _told,
     "corrected": _corrected,
     "withdrawn": _withdrawn,
+    "undone": _undone,
     "passed": _passed,
     "fitted": _fitted,
     "stopped": _stopped,
