@@ -48,10 +48,10 @@ class Query:
         queries, _ = as_queries(instrument, place)
         if len(queries) != 1:
             raise InvalidInput("place", "one query", f"{len(queries)} of them", "make one Query of each")
-        place = np.array(queries[0])
-        place.flags.writeable = False
+        own = np.asarray(queries[0] + 0.0)  # −0 is 0: equal queries have equal hashes
+        own.flags.writeable = False
         object.__setattr__(self, "instrument", instrument)
-        object.__setattr__(self, "place", place)
+        object.__setattr__(self, "place", own)
         object.__setattr__(self, "number", number)
 
     @property

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Predicate = Callable[[Array], Mask]
 
-_MOST_TRIES = 1000  # candidates drawn for each that is wanted, before a constraint is said to leave nothing
+_MOST_TRIES = 1_000_000  # candidates drawn before a constraint is said to leave nothing
 
 
 class Places(Protocol):
@@ -129,7 +129,7 @@ class Restricted:
         """Where the constraint itself holds, (M,)."""
         if isinstance(self.constraint, Within):
             return self.constraint.mask(X, self.names)
-        found = np.asarray(self.constraint(X))
+        found = np.asarray(self.constraint(np.array(X)))  # its own copy, to do with as it likes
         if found.shape != (len(X),) or found.dtype != bool:
             got = f"{found.dtype} of shape {found.shape}"
             raise InvalidInput("constraint", f"{len(X)} booleans for {len(X)} places", got, "it gets places (M, D)")
@@ -144,15 +144,19 @@ class Restricted:
         if isinstance(whole, Pool):
             kept = whole.places[self.contains(whole.places)]
             return kept if n >= len(kept) else kept[_subset(len(kept), n, rng)]
-        if not isinstance(whole, Space) or np.any(low > high):
+        if np.any(low > high):
             return np.zeros((0, len(self.names)))
         generator = np.random.default_rng(rng)
-        found, have, tried = [np.zeros((0, len(self.names)))], 0, 0
-        while have < n and tried < _MOST_TRIES * n:
-            drawn = low + (high - low) * evenly(max(n, 64), len(low), generator)
-            tried += len(drawn)
+        found, have, tried, block = [np.zeros((0, len(self.names)))], 0, 0, max(n, 64)
+        while have < n and tried < max(_MOST_TRIES, 10 * n):
+            if isinstance(whole, Space):
+                drawn = low + (high - low) * evenly(block, len(low), generator)
+            else:
+                drawn = self.space.candidates(block, generator)
+            tried += block
             found.append(drawn[self.contains(drawn)])
             have += len(found[-1])
+            block = min(2 * block, 65_536)
         return np.concatenate(found)[:n]
 
     def where(self, constraint: Constraint) -> Places:

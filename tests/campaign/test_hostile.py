@@ -201,7 +201,7 @@ def test_equal_queries_have_equal_hashes():
 
 def test_a_note_comes_back_as_it_was_given():
     campaign = gf.Campaign(SPACE, LAB, GP, search=FAST)
-    note = {"operator": "Ann", "tries": 2, "worst": float("inf")}
+    note = {"operator": "Ann", "tries": [2, 2.5], "sober": True}
     campaign.tell(campaign.ask(), 1.0, note=note)
     assert campaign.history[0].note == note
     assert gf.Campaign.resume(campaign.journal).history[0].note == note
@@ -427,7 +427,7 @@ def test_numbers_of_numpy_are_numbers():
     assert gf.TooLittleToLearn(np.float32(0.5)).level == 0.5
 
 
-@pytest.mark.parametrize("answer", [[1, [2, 3]], {}, object(), "high", b"\xff"], ids=repr)
+@pytest.mark.parametrize("answer", [[1, [2, 3]], {}, object(), "high", b"\xff"], ids=["ragged", "dict", "object", "text", "bytes"])
 def test_an_answer_of_any_wrong_kind_is_refused_as_an_answer(answer):
     campaign = gf.Campaign(SPACE, LAB, GP, search=FAST)
     query = campaign.ask()

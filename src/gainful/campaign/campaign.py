@@ -10,9 +10,10 @@ that is stopped anywhere and resumed goes on as if nothing had happened.
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -103,11 +104,11 @@ class Campaign:
         self._ended: str | None = None  # why the last ask found no place, until the next event
 
     @classmethod
-    def resume(cls, journal: Journal | str | os.PathLike[str], known: Iterable[Any] = ()) -> Campaign:
+    def resume(cls, journal: Journal | str | os.PathLike[str], known: Any = ()) -> Campaign:
         """The campaign behind a journal, as it was after its last event.
 
-        `known` are the user's own classes and functions that the design uses (kernels, predicates, measures): functions
-        cannot be kept in a journal, only their names.
+        `known` are the user's own classes, functions and objects that the design uses (kernels, predicates, measures):
+        a journal can only name them.
         """
         kept = open_journal(journal)
         events = kept.events()
@@ -121,7 +122,9 @@ class Campaign:
                 f"and {first.get('event')!r}; it was written by another version of gainful, or is another file"
             )
         campaign = cls.__new__(cls)
-        state = State(Design.from_json(first["design"], tuple(known)))
+        if "design" not in first:
+            raise JournalError("the journal's first event holds no design: the file is damaged, or is another file")
+        state = State(Design.from_json(first["design"], known))
         for event in events[1:]:
             state = state.after(event)
         campaign._journal, campaign._state, campaign._ended = kept, state, None
@@ -197,7 +200,7 @@ class Campaign:
             raise InvalidInput("ask", "a campaign over a space or a pool", "a stream", "use campaign.offer(place)")
         if count is None:
             return self._ask(where)
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
             raise InvalidInput("count", "a positive whole number", count, "leave it out for one query")
         found: list[Query] = []
         while len(found) < count and (query := self._ask(where)) is not None:
@@ -205,22 +208,26 @@ class Campaign:
         return found
 
     def _ask(self, where: Constraint | None) -> Query | None:
+        self._refit_if_due()
         choice = self._choice(where)
-        return None if choice is None else self._asked(choice)
+        return None if choice is None else self._asked(choice, where)
 
     def offer(self, place: ArrayLike) -> Query | None:
         """For a stream: the query to make at this place, or None to let it go by."""
         stream = self._state.design.space
         if not isinstance(stream, Stream):
             raise InvalidInput("offer", "a campaign over a Stream", stream, "use campaign.ask()")
-        here = np.asarray(place, dtype=float).reshape(1, -1)
-        if not bool(stream.space.contains(here)[0]):
+        try:
+            here = np.array(place, dtype=float).reshape(1, -1)
+        except (TypeError, ValueError):
+            raise InvalidInput("place", f"coordinates {list(stream.space.names)}", place, "give numbers") from None
+        if here.shape[1] != len(stream.space.names) or not bool(stream.space.contains(here)[0]):
             raise InvalidInput("place", "a place of the stream's space", here[0].tolist(), "check its coordinates")
         here.flags.writeable = False
-        if self.stopped:
+        self._refit_if_due()
+        if self.stopped or self._stopped_by_rule():
             return None
-        best = choice_here(self._state, stream, here)
-        choice = None if best is None else self._unless_stopped(best)
+        choice = choice_here(self._state, stream, here)
         if choice is None:
             self._record({"event": "passed", "place": here[0].tolist()})
             return None
@@ -233,19 +240,19 @@ class Campaign:
         state = self._state
         event: dict[str, Any] = {"event": "told", "query": len(state.entries)}
         if query.number is None:
-            self._require_own(query)
-            event |= {"instrument": query.instrument.label, "place": encode(query.place)}
+            instrument = self._require_own(query)
+            event |= {"instrument": instrument.label, "place": encode(query.place)}
         else:
             entry = self._entry(query)
             if entry.status != "pending":
                 remedy = "use campaign.correct" if entry.status == "told" else "ask again"
                 raise InvalidInput("query", "a pending query", f"{query!r}, which is {entry.status}", remedy)
-            event["query"] = query.number
-        price = query.cost if cost is None else cost
+            event["query"], instrument = query.number, entry.query.instrument
+        price = instrument.cost if cost is None else cost
         if isinstance(price, bool) or not isinstance(price, int | float | np.number) or not 0 <= price < np.inf:
             raise InvalidInput("cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
-        event |= {"answer": _canonical(query.instrument, answer), "cost": float(price)}
-        self._record(event if note is None else event | {"note": encode(note)})
+        event |= {"answer": _canonical(instrument, answer), "cost": float(price)}
+        self._record(event | _noted(note))
         self._refit_if_due()
 
     def correct(self, query: Query | int, answer: Any, *, note: Any = None) -> None:
@@ -257,15 +264,16 @@ class Campaign:
             )
         event = {"event": "corrected", "query": entry.query.number}
         event["answer"] = _canonical(entry.query.instrument, answer)
-        self._record(event if note is None else event | {"note": encode(note)})
+        self._record(event | _noted(note))
+        self._refit_if_due()
 
     def withdraw(self, query: Query | int, *, note: Any = None) -> None:
         """Forget a pending query, at no cost, or an answer that is not to be believed, whose cost stays spent."""
         entry = self._entry(query)
         if entry.status == "withdrawn":
             raise InvalidInput("query", "a query that is not withdrawn yet", entry.query, "nothing is left to do")
-        event = {"event": "withdrawn", "query": entry.query.number}
-        self._record(event if note is None else event | {"note": encode(note)})
+        self._record({"event": "withdrawn", "query": entry.query.number} | _noted(note))
+        self._refit_if_due()
 
     def undo(self) -> Query:
         """Take back the last answer, as after a slip of the hand: its query is pending again, and costs nothing yet."""
@@ -273,17 +281,18 @@ class Campaign:
             raise InvalidInput("undo", "an answer to take back", "none", "nothing has been told yet")
         number = self._state.order[-1]
         self._record({"event": "undone", "query": number})
+        self._refit_if_due()
         return self._state.entries[number].query
 
     def stop(self, reason: str = "stopped by the user") -> None:
         """End the campaign for good; pending queries may still be told."""
-        self._record({"event": "stopped", "reason": str(reason), "closed": True})
+        self._record({"event": "stopped", "reason": str(reason) or "stopped by the user", "closed": True})
 
     def why(self, query: Query | int) -> Why:
         """Why this query was chosen: what it was expected to tell, what the others would have told, what they cost."""
         entry = self._entry(query)
         state = self._at(entry.event)
-        return explain(state, entry.query)
+        return explain(state, entry)
 
     # How it is done
 
@@ -300,34 +309,36 @@ class Campaign:
         self._state = after
         self._ended = None
 
-    def _asked(self, choice: Choice) -> Query:
+    def _asked(self, choice: Choice, where: Constraint | None = None) -> Query:
         number = len(self._state.entries)
         label, place = choice.query.instrument.label, encode(choice.query.place)
-        self._record({"event": "asked", "query": number, "instrument": label, "place": place})
+        event = {"event": "asked", "query": number, "instrument": label, "place": place}
+        self._record(event if where is None else event | {"where": encode(where)})
         return self._state.entries[number].query
 
     def _choice(self, where: Constraint | None) -> Choice | None:
         state = self._state
         if state.stopped is not None or out_of_money(state) is not None:
             return None
+        if self._stopped_by_rule():
+            return None
         best = next_choice(state, where)
         if best is None:
             self._ended = "no place is left that the constraints allow"
-            return None
-        return self._unless_stopped(best)
+        return best
 
-    def _unless_stopped(self, best: Choice) -> Choice | None:
-        """The choice, unless a rule says that it is time to stop."""
-        reason = reason_to_stop(self._state, best)
-        if reason is None:
-            return best
-        self._record({"event": "stopped", "reason": reason, "closed": False})
-        return None
+    def _stopped_by_rule(self) -> bool:
+        """Whether a rule says that it is time to stop; if so, that is written down."""
+        reason = reason_to_stop(self._state)
+        if reason is not None:
+            self._record({"event": "stopped", "reason": reason, "closed": False})
+        return reason is not None
 
-    def _require_own(self, query: Query) -> None:
+    def _require_own(self, query: Query) -> Instrument:
         """A query of the user's own choice may lie anywhere, but it is made with an instrument of the campaign."""
         design = self._state.design
-        if query.instrument not in design.instruments:
+        same = [i for i in design.instruments if query.instrument in (i, self._state.learned(i))]
+        if not same:
             labels = [i.label for i in design.instruments]
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
         names = design.places.names
@@ -335,40 +346,54 @@ class Campaign:
             raise InvalidInput(
                 "query", f"a place with coordinates {list(names)}", query.place.tolist(), "give them all"
             )
+        return same[0]
 
     def _entry(self, query: Query | int) -> Entry:
         number = query.number if isinstance(query, Query) else query
         entries = self._state.entries
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(entries):
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number is None or not 0 <= number < len(entries):
             raise InvalidInput("query", "a query of this campaign", query, "see campaign.history")
-        entry = entries[number]
-        if isinstance(query, Query) and not np.array_equal(query.place, entry.query.place):
+        entry = entries[int(number)]
+        if isinstance(query, Query) and query != entry.query:
             raise InvalidInput("query", f"query {number} of this campaign, {entry.query!r}", query, "see its history")
         return entry
 
     def _refit_if_due(self) -> None:
         """Learn the hyperparameters anew when the schedule says so; what was told is already kept."""
         state = self._state
-        every, answers = state.design.refit, len(state.told)
-        if every is None or answers < every or answers - state.answers_at_fit < every:
+        if not state.due:
             return
+        answers = len(state.told)
         event: dict[str, Any] = {"event": "fitted", "answers": answers}
-        try:
-            found = fit(
-                state.design.gp,
-                state.data,
-                inference=state.design.inference,
-                rng=np.random.default_rng([state.design.seed, answers]),
-            )
-        except NumericalError as trouble:
-            message = f"hyperparameters could not be learned and stay as they were: {trouble}"
-            self._record(event | {"failed": message})
-            warnings.warn(message, GainfulWarning, stacklevel=3)
+        if answers < (state.design.refit or 0):  # answers were withdrawn: what was learned from them is forgotten
+            self._record(event | {"theta": {}})
             return
-        theta = {"gp": encode(found.gp.theta)}
-        for before, after in zip(state.data.instruments, found.data.instruments, strict=True):
-            theta["instrument " + before.label] = encode(after.theta)
-        self._record(event | {"theta": theta})
+        rng = np.random.default_rng([state.design.seed, answers])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = fit(state.design.gp, state.data, inference=state.design.inference, rng=rng)
+                theta = {"gp": encode(found.gp.theta)}
+                for before, after in zip(state.data.instruments, found.data.instruments, strict=True):
+                    theta["instrument " + before.label] = encode(after.theta)
+                event["theta"] = theta
+            except NumericalError as trouble:
+                event["failed"] = f"hyperparameters could not be learned and stay as they were: {trouble}"
+                warnings.warn(event["failed"], GainfulWarning, stacklevel=3)
+        self._record(event)
+        for warning in caught:  # now that it is written down, they may be errors
+            warnings.warn(warning.message, warning.category, stacklevel=3)
+
+
+def _noted(note: Any) -> dict[str, Any]:
+    """A note as it will come back from the journal, or nothing."""
+    if note is None:
+        return {}
+    try:
+        return {"note": json.loads(json.dumps(note, allow_nan=False))}
+    except (TypeError, ValueError):
+        raise InvalidInput("note", "a value that JSON has", note, "for instance text, or a dict of numbers") from None
 
 
 def _canonical(instrument: Instrument, answer: Any) -> Any:
@@ -377,6 +402,10 @@ def _canonical(instrument: Instrument, answer: Any) -> Any:
         value = instrument.validate(np.asarray(answer)[None], 1)[0]
     except InvalidInput as trouble:
         raise InvalidInput("answer", trouble.expected, answer, trouble.remedy) from None
+    except ValueError:  # NumPy, of lists of unequal length
+        raise InvalidInput(
+            "answer", "one answer", answer, "give a number, a rank, True or False, or two ends"
+        ) from None
     if isinstance(instrument, Binary | Preference | Detection):
         return bool(value)
     return int(value) if isinstance(instrument, Ordinal) else encode(value)

@@ -1,8 +1,8 @@
 """Values as JSON and back: a campaign's journal holds plain data, never pickles.
 
-A frozen dataclass becomes {"type": its name, field: value, ...}; tuples and arrays become lists; infinities, which JSON
-does not know, {"number": "inf"}. A function (a user's own predicate or measure) becomes {"function": its name}:
-functions cannot be written down, so whoever reads the journal has to supply them again by name.
+A frozen dataclass becomes {"type": its name, "fields": {...}}; tuples and arrays become lists; infinities, which JSON
+does not know, {"number": "inf"}. A function, or an object of a user's own class that is no dataclass, becomes
+{"supplied": its name}: it cannot be written down, so whoever reads the journal has to supply it again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.selection.choose import Search
 
-__all__ = ["Codec", "encode"]
+__all__ = ["Codec", "encode", "name_of", "supplied"]
 
 _ROOMS = (kernels, kernel_algebra, means, priors, instruments, inference, goals, selection, space)
 
@@ -49,8 +49,8 @@ def _known() -> dict[str, type]:
 def encode(value: Any) -> Any:
     """A value as JSON data.
 
-    >>> encode(kernels.SE(0.2) * 2.0)["right"]
-    {'type': 'Constant', 'variance': 2.0}
+    >>> encode(kernels.SE(0.2) * 2.0)["fields"]["right"]
+    {'type': 'Constant', 'fields': {'variance': 2.0}}
     """
     if value is None or isinstance(value, bool | str):
         return value
@@ -67,24 +67,40 @@ def encode(value: Any) -> Any:
         return {"mapping": [[encode(k), encode(v)] for k, v in value.items()]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"type": type(value).__name__, **fields}
-    if callable(value) and hasattr(value, "__name__"):
-        return {"function": value.__name__}
-    raise InvalidInput("value", "numbers, text, gainful's values, dataclasses or named functions", value,
-                       "make it a frozen dataclass, or a function with a name")  # fmt: skip
+        return {"type": type(value).__name__, "fields": fields}
+    return {"supplied": name_of(value)}
+
+
+def name_of(value: Any) -> str:
+    """What a function, or an object of one's own class, is called in a journal."""
+    return str(getattr(value, "__name__", type(value).__name__))
+
+
+def supplied(value: Any) -> list[Any]:
+    """Everything in a value that a journal can only name."""
+    if isinstance(value, Mapping):
+        return [each for part in value.values() for each in supplied(part)]
+    if isinstance(value, list | tuple):
+        return [each for part in value for each in supplied(part)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [each for f in dataclasses.fields(value) for each in supplied(getattr(value, f.name))]
+    plain = value is None or isinstance(value, bool | str | int | float | np.generic | np.ndarray)
+    return [] if plain else [value]
 
 
 class Codec:
-    """Decodes; `known` are a user's own classes and functions, by their names."""
+    """Decodes; `known` are a user's own classes, functions and objects, found by their names."""
 
     def __init__(self, known: Iterable[Any] = ()) -> None:
         self.kinds = _known()
-        self.functions: dict[str, Any] = {}
-        for each in known:
-            name = getattr(each, "__name__", None)
-            if name is None:
-                raise InvalidInput("known", "classes and named functions", each, "pass the class or function itself")
-            (self.kinds if isinstance(each, type) else self.functions)[name] = each
+        self.others: dict[str, Any] = {}
+        each_once = known if isinstance(known, Iterable) and not isinstance(known, type) else [known]
+        for each in each_once:
+            name = name_of(each)
+            among = self.kinds if isinstance(each, type) and dataclasses.is_dataclass(each) else self.others
+            if name in self.others and self.others[name] is not each:
+                raise InvalidInput("known", "distinct names", f"{name} twice", "rename one of them")
+            among[name] = each
 
     def decode(self, data: Any) -> Any:
         """The value behind JSON data; lists become tuples.
@@ -100,18 +116,22 @@ class Codec:
             return float(data["number"])
         if "mapping" in data:
             return {self.decode(k): self.decode(v) for k, v in data["mapping"]}
-        if "function" in data:
-            return self._supplied(self.functions, data["function"], "function")
-        kind = self._supplied(self.kinds, data.get("type"), "class")
-        fields = {name: self.decode(value) for name, value in data.items() if name != "type"}
-        if kind in _BUILD:
-            return _BUILD[kind](fields)
-        return kind(**fields)
+        if "supplied" in data:
+            found = self._supplied(self.others, data["supplied"])
+            return found() if isinstance(found, type) else found
+        kind = self._supplied(self.kinds, data.get("type"))
+        fields = {name: self.decode(value) for name, value in data.get("fields", {}).items()}
+        try:
+            return _BUILD[kind](fields) if kind in _BUILD else kind(**fields)
+        except (TypeError, KeyError) as trouble:
+            raise JournalError(
+                f"the journal's {kind.__name__} does not fit the class of that name ({trouble}); supply it as it was"
+            ) from trouble
 
-    def _supplied(self, among: Mapping[str, Any], name: Any, what: str) -> Any:
+    def _supplied(self, among: Mapping[str, Any], name: Any) -> Any:
         if name not in among:
             raise JournalError(
-                f"the journal speaks of the {what} {name!r}, which is not gainful's own; supply it again: "
+                f"the journal speaks of {name!r}, which is not gainful's own; supply it again: "
                 f"Campaign.resume(journal, known=[{name}])"
             )
         return among[name]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gainful.campaign.state import State
 from gainful.data import Query
+from gainful.goals import Learn, PerCost
 from gainful.selection import Choice, Option, Random, RandomType, choose
 from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
 from gainful.space import Constraint, Within
@@ -14,8 +15,6 @@ from gainful.space import Constraint, Within
 __all__ = ["choice_here", "next_choice", "options", "out_of_money", "reason_to_stop"]
 
 Array = NDArray[np.float64]
-
-_ROUNDING = 1.0 + 1e-12  # a budget of 0.3 pays for three instruments of 0.1
 
 
 def next_choice(state: State, where: Constraint | None = None) -> Choice | None:
@@ -37,24 +36,26 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
     space = design.places
     if where is not None:
         space = space.where(where)
-    if design.forward is not None and state.entries:
+    kept = [e.query.place for e in state.entries if e.status != "withdrawn"]
+    if design.forward is not None and kept:
         i = space.names.index(design.forward)
-        latest = max(float(np.atleast_2d(e.query.place)[:, i].max()) for e in state.entries if e.status != "withdrawn")
+        latest = max(float(np.atleast_2d(place)[:, i].max()) for place in kept)
         space = space.where(Within({design.forward: (latest, None)}))
     if not design.repeat:
         space = space.where(_Fresh(state))
     out = []
     for instrument in design.instruments:
-        if instrument.cost <= state.left * _ROUNDING:
+        if state.affords(instrument.cost):
             limit = design.limits.get(instrument.label)
-            out.append(Option(state.learned(instrument), space if limit is None else space.where(limit)))
+            reach = space if limit is None else space.where(limit)
+            out.append(Option(state.learned(instrument), reach, distinct=not design.repeat))
     return out
 
 
 def out_of_money(state: State) -> str | None:
     """Why nothing can be afforded, or None while something can."""
     cheapest = min(state.design.instruments, key=lambda i: i.cost)
-    if state.design.budget is None or cheapest.cost <= state.left * _ROUNDING:
+    if state.affords(cheapest.cost):
         return None
     pending = sum(q.cost for q in state.pending)
     waiting = f" ({pending:g} of it for pending queries)" if pending else ""
@@ -64,11 +65,16 @@ def out_of_money(state: State) -> str | None:
     )
 
 
-def reason_to_stop(state: State, best: Choice) -> str | None:
+def reason_to_stop(state: State) -> str | None:
     """What the first rule that wants to stop says. Rules judge by answers: they wait for those on their way."""
     if state.pending:
         return None
-    reasons = (rule.reason(state.posterior, best) for rule in state.design.stop)
+
+    def richest() -> Choice | None:
+        rng = np.random.default_rng([state.design.seed, len(state.entries)])
+        return choose(PerCost(Learn()), state.posterior, options(state), rng, search=state.design.search)
+
+    reasons = (rule.reason(state.posterior, richest) for rule in state.design.stop)
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -77,7 +83,7 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
     offers = [o for o in options(state) if bool(o.space.contains(here)[0])]
     if not offers:
         return None
-    seen, measured = len(state.entries) + len(state.passed), len(state.entries)
+    seen, measured = len(state.offered), sum(not e.own for e in state.entries)
     rng = np.random.default_rng([state.design.seed, seen])
     share = stream.share(seen, measured, state.left / min(o.instrument.cost for o in offers))
     goal = state.design.goal
@@ -87,7 +93,7 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
             lucky = rng.random() < share
             return Choice(Query(offers[0].instrument, here[0]), float("nan")) if lucky else None
         goal = goal.goal
-    lately = [*state.passed, *(tuple(e.query.place) for e in state.entries)][-WINDOW:]
+    lately = state.offered[-WINDOW:]
     reference = np.array(lately if len(lately) >= FEWEST else stream.space.candidates(WINDOW, rng))
     reference.flags.writeable = False
     given = state.expected

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from gainful.campaign.codec import name_of, supplied
 from gainful.campaign.state import Design
+from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.goals import Learn, PerCost
 from gainful.gp import GP
+from gainful.inference import Exact, Laplace
+from gainful.inference.posterior import method_for
 from gainful.inference.solution import Inference
-from gainful.instruments import Instrument
-from gainful.selection import Random, RandomType
-from gainful.selection.choose import Search
+from gainful.instruments import Instrument, Point
+from gainful.selection import Option, Random, RandomType
+from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
 from gainful.space import Constraint, Restricted, Within
 
@@ -42,7 +46,7 @@ def designed(
         for verb in ("candidates", "contains", "where")
     ):
         raise InvalidInput("space", "a Space, a Pool or a Stream", space, "for instance Space(Real('x', 0, 1))")
-    several = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
+    several = (instruments,) if isinstance(instruments, Instrument) else _tuple(instruments)
     if not several or not all(isinstance(i, Instrument) for i in several):
         raise InvalidInput("instruments", "one or more instruments", instruments, "such as Point(noise=0.1)")
     labels = [i.label for i in several]
@@ -57,6 +61,7 @@ def designed(
         raise InvalidInput("goal", "a goal such as Learn('function')", goal, "or Random() for the baseline")
     if isinstance(space, Stream) and (space.length is not None and budget is None):
         raise InvalidInput("budget", "a budget to spread over the stream's length", None, "or give the stream a rate")
+    _require(isinstance(repeat, bool), "repeat", "True or False", repeat, "False: no place is asked twice")
     if budget is not None:
         _require(_number(budget) and 0 < budget < np.inf, "budget", "a positive number", budget, "None for no limit")
     _require(_whole(seed) and seed >= 0, "seed", "a whole number, at least 0", seed, "for instance 0")
@@ -64,12 +69,13 @@ def designed(
         _require(_whole(refit) and refit >= 1, "refit", "a whole number of answers, at least 1", refit, "None: never")
     if forward is not None and forward not in where.names:
         raise InvalidInput("forward", f"a dimension among {list(where.names)}", forward, "use the names of the space")
-    rules = (stop,) if hasattr(stop, "reason") else tuple(stop)
-    if not all(hasattr(rule, "reason") and not isinstance(rule, type) for rule in rules):
+    rules = (stop,) if hasattr(stop, "reason") and not isinstance(stop, type) else _tuple(() if stop is None else stop)
+    if rules is None or not all(hasattr(rule, "reason") and not isinstance(rule, type) for rule in rules):
         raise InvalidInput("stop", "stopping rules such as TooLittleToLearn(0.01)", stop, "or leave it out")
     if search is not None and not isinstance(search, Search):
         raise InvalidInput("search", "Search(...)", search, "leave it out for the defaults")
-    return Design(
+    _require_inference(inference, several)
+    design = Design(
         space,
         several,
         gp,
@@ -84,9 +90,54 @@ def designed(
         inference,
         search or Search(),
     )
+    names: dict[str, Any] = {}
+    for each in supplied(design):
+        if names.setdefault(name_of(each), each) is not each:
+            raise InvalidInput("design", "functions of distinct names", f"{name_of(each)} twice", "rename one of them")
+    _try_out(design)
+    return design
+
+
+def _try_out(design: Design) -> None:
+    """Score one query of each instrument: a goal that cannot score it says so now, not after the first answer."""
+    if isinstance(design.space, Stream) and any(i.query != "place" for i in design.instruments):
+        kinds = [i.label for i in design.instruments if i.query != "place"]
+        raise InvalidInput("instruments", "instruments that see one place, for a stream", kinds, "leave them out")
+    goal = design.goal.goal if isinstance(design.goal, RandomType) else design.goal
+    if isinstance(goal, Random):
+        return
+    prior, rng = design.gp.condition(Data()), np.random.default_rng(design.seed)
+    for instrument in design.instruments:
+        few = Search(candidates=4, climbers=0, set_size=design.search.set_size)
+        queries = candidates(Option(instrument, design.places), rng, few)[:1]
+        if len(queries):
+            try:
+                goal.score(prior, instrument, queries)
+            except InvalidInput as trouble:
+                raise InvalidInput(
+                    f"goal, instruments ({trouble.argument})", trouble.expected, trouble.got, trouble.remedy
+                ) from trouble
+
+
+def _require_inference(inference: Any, instruments: Sequence[Instrument]) -> None:
+    method_for(Data().layout, inference)
+    if isinstance(inference, Exact) and not all(i.gaussian for i in instruments):
+        names = [i.label for i in instruments if not i.gaussian]
+        raise InvalidInput("inference", "EP() or Laplace() for answers that are no numbers", names, "leave it out")
+    if isinstance(inference, Laplace) and any(isinstance(i, Point) and i.noise == 0.0 for i in instruments):
+        raise InvalidInput("inference", "EP() for readings without noise", inference, "leave it out")
+
+
+def _tuple(values: Any) -> Any:
+    try:
+        return tuple(values)
+    except TypeError:
+        return None
 
 
 def _limits(limits: Mapping[Any, Any], labels: Sequence[str], space: Any) -> dict[str, Any]:
+    if not isinstance(limits, Mapping):
+        raise InvalidInput("limits", "a mapping from instruments to constraints", limits, "such as {lab: Within(...)}")
     found = {}
     for key, constraint in limits.items():
         label = key.label if isinstance(key, Instrument) else key
@@ -106,10 +157,8 @@ def _require_name(constraint: Within | Callable[..., Any]) -> None:
 def _fits(gp: GP, names: Sequence[str]) -> None:
     """A kernel or mean for other dimensions is refused here, in its own words."""
     probe = np.zeros((1, len(names)))
-    if gp.space is not None and len(gp.space.names) != len(names):
-        raise InvalidInput(
-            "gp", f"a gp over {len(names)} dimensions, like the space", len(gp.space.names), "match them"
-        )
+    if gp.space is not None and tuple(gp.space.names) != tuple(names):
+        raise InvalidInput("gp", f"a gp over {list(names)}, like the space", list(gp.space.names), "match them")
     gp.kernel.diag(probe)
     gp.mean(probe)
 

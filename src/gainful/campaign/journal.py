@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Protocol
 
-from gainful.errors import JournalError, JournalWarning
+from gainful.errors import InvalidInput, JournalError, JournalWarning
 
 __all__ = ["FileJournal", "Journal", "MemoryJournal", "open_journal"]
 
@@ -40,7 +40,7 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self._lines: list[bytes] = []
 
     def events(self) -> list[Event]:
         return [json.loads(line) for line in self._lines]
@@ -61,20 +61,22 @@ class FileJournal:
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
-            self._size = self._whole = 0
-            return []
+            content = b""
         except OSError as trouble:
             raise JournalError(f"the journal {self.path} cannot be read: {trouble.strerror}") from trouble
         whole = content.rfind(b"\n") + 1
+        if not whole and content and not _begins_a_journal(content):
+            raise JournalError(f"{self.path} is not a journal of a campaign, and is left alone; choose another file")
+        found = [self._parsed(line, i) for i, line in enumerate(content[:whole].splitlines(), start=1)]
         if whole < len(content):
             warnings.warn(
                 f"the last event of {self.path} was cut short ({len(content) - whole} bytes) and is left out; the "
-                f"{content.count(bytes([10]))} events before it are complete",
+                f"{len(found)} events before it are complete",
                 JournalWarning,
                 stacklevel=3,
             )
-        found = [self._parsed(line, i) for i, line in enumerate(content[:whole].splitlines(), start=1)]
-        self._size, self._whole = len(content), whole
+        if self._size is None:  # only the first look counts: what others write later must be noticed
+            self._size, self._whole = len(content), whole
         return found
 
     def _parsed(self, line: bytes, number: int) -> Event:
@@ -92,7 +94,8 @@ class FileJournal:
     def append(self, event: Event) -> None:
         if self._size is None:
             self.events()
-        line = _line(event).encode() + b"\n"
+        line = _line(event)
+        begun = False
         try:
             with open(self.path, "ab") as file:
                 if file.tell() != self._size:
@@ -100,30 +103,46 @@ class FileJournal:
                         f"{self.path} has changed since it was read: another campaign writes to it; resume from the "
                         "journal again and repeat the last call"
                     )
+                begun = True
                 if self._whole < self._size:  # the end of an event that was never finished
                     file.truncate(self._whole)
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as trouble:
-            self._undo()
+            if begun:
+                self._undo(len(line))
             raise JournalError(f"the event could not be written to {self.path}: {trouble.strerror}") from trouble
         self._whole += len(line)
         self._size = self._whole
 
-    def _undo(self) -> None:
-        """Bring the file back to what it was before a write that failed."""
-        if self.path.exists() and self.path.stat().st_size > self._whole:
+    def _undo(self, length: int) -> None:
+        """Bring the file back to its last whole event after a write of its own that failed."""
+        if self._whole < self.path.stat().st_size <= self._whole + length:
             os.truncate(self.path, self._whole)
         self._size = self._whole
 
 
-def _line(event: Event) -> str:
-    return json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+def _begins_a_journal(content: bytes) -> bool:
+    """Whether this may be the torn beginning of a first event."""
+    first = b'{"event": "created"'
+    return content.startswith(first) or first.startswith(content)
+
+
+def _line(event: Event) -> bytes:
+    text = json.dumps(event, ensure_ascii=False, allow_nan=False)
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can hold and UTF-8 cannot
+        return json.dumps(event, allow_nan=False).encode() + b"\n"
 
 
 def open_journal(where: Journal | str | os.PathLike[str] | None) -> Journal:
     """A journal in memory for None, in a file for a path; a journal is given back as it is."""
     if where is None:
         return MemoryJournal()
-    return FileJournal(where) if isinstance(where, str | os.PathLike) else where
+    if isinstance(where, str | os.PathLike):
+        return FileJournal(where)
+    if not (callable(getattr(where, "events", None)) and callable(getattr(where, "append", None))):
+        raise InvalidInput("journal", "a path, a journal, or None for memory", where, "give the path of a file")
+    return where

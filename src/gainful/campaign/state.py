@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ class Design:
     @staticmethod
     def from_json(data: Any, known: Any = ()) -> Design:
         own = (Design, Stream, TooLittleToLearn, GoodEnough)
-        design = Codec((*own, *known)).decode(data)
+        others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
+        design = Codec((*own, *others)).decode(data)
         if not isinstance(design, Design):
             raise JournalError("the journal's first event does not hold the design of a campaign")
         return design
@@ -88,19 +90,23 @@ class Entry:
     cost: float = 0.0
     status: str = "pending"  # "pending", "told" or "withdrawn"
     note: Any = None
+    own: bool = False  # whether the user chose it
+    where: Any = None  # what limited the ask, as the journal has it
     event: int = 0  # how many events came before it was asked
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The replay of events. `fitted` holds theta of the gp and of each instrument; `refits` answers at the last fit."""
+    """The replay of events. `fitted` holds theta of the gp and of each instrument, learned from the answers to `basis`;
+    it is `stale` when one of those has changed since."""
 
     design: Design
     entries: tuple[Entry, ...] = ()
     events: int = 1
-    passed: tuple[tuple[float, ...], ...] = ()
+    offered: tuple[tuple[float, ...], ...] = ()  # the places of a stream so far, measured or not
     fitted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    answers_at_fit: int = 0
+    basis: frozenset[int] = frozenset()
+    stale: bool = False
     stopped: str | None = None
     closed: bool = False
     order: tuple[int, ...] = ()  # the told queries, in the order of telling
@@ -142,14 +148,27 @@ class State:
     @property
     def spent(self) -> float:
         """What was paid: for told answers, and for those withdrawn after they were told."""
-        return float(sum(e.cost for e in self.entries if e.status != "pending"))
+        return fsum(e.cost for e in self.entries if e.status != "pending")
 
     @property
     def left(self) -> float:
         """What the budget leaves when pending queries are paid for; infinite without a budget."""
         if self.design.budget is None:
             return np.inf
-        return self.design.budget - self.spent - sum(q.cost for q in self.pending)
+        return self.design.budget - fsum([self.spent, *(q.cost for q in self.pending)])
+
+    def affords(self, cost: float) -> bool:
+        """Whether the budget pays for one more; thirty uses of 0.1 are 3, whatever rounding says."""
+        return cost <= self.left + 1e-12 * (self.design.budget or 0.0)
+
+    @property
+    def due(self) -> bool:
+        """Whether hyperparameters are to be learned anew: enough new answers, or one of the old ones has changed."""
+        every, told = self.design.refit, self.told
+        if every is None:
+            return False
+        new = sum(e.query.number not in self.basis for e in told)
+        return self.stale or (len(told) >= every and new >= every)
 
     @cached_property
     def gp(self) -> GP:
@@ -184,18 +203,26 @@ class State:
         """From the gp and all answers at once, never from an earlier posterior: it does not matter how one got here."""
         return self.gp.condition(self.learned_data, inference=self.design.inference)
 
-    def with_entry(self, number: int, **changes: Any) -> State:
+    def with_entry(self, number: int, was: tuple[str, ...], **changes: Any) -> State:
+        """The state with one line of its history changed, which was of one of these kinds before."""
+        if not 0 <= number < len(self.entries) or self.entries[number].status not in was:
+            raise JournalError(f"the journal speaks of query {number} as {' or '.join(was)}, which it is not")
         entries = list(self.entries)
         entries[number] = replace(entries[number], **changes)
         # A campaign that had nothing more to learn looks again when something changes.
-        return replace(self, entries=tuple(entries), stopped=self.stopped if self.closed else None)
+        stopped = self.stopped if self.closed else None
+        return replace(self, entries=tuple(entries), stopped=stopped, stale=self.stale or number in self.basis)
 
 
 def _asked(state: State, event: Event) -> State:
     query = Query(state.instrument(event["instrument"]), event["place"], len(state.entries))
     if event["query"] != query.number:
         raise JournalError(f"the journal asks query {event['query']} where {query.number} was next; events are missing")
-    return replace(state, entries=(*state.entries, Entry(query, event=state.events)))
+    own = event["event"] == "told"
+    entry = Entry(query, own=own, where=event.get("where"), event=state.events)
+    if isinstance(state.design.space, Stream) and not own:
+        state = replace(state, offered=(*state.offered, tuple(query.place.tolist())))
+    return replace(state, entries=(*state.entries, entry))
 
 
 def _told(state: State, event: Event) -> State:
@@ -203,34 +230,42 @@ def _told(state: State, event: Event) -> State:
         state = _asked(state, event)
     answer = Codec().decode(event["answer"])
     changes = {"answer": answer, "cost": float(event["cost"]), "status": "told", "note": event.get("note")}
-    return replace(state.with_entry(event["query"], **changes), order=(*state.order, event["query"]))
+    return replace(state.with_entry(event["query"], ("pending",), **changes), order=(*state.order, event["query"]))
 
 
 def _undone(state: State, event: Event) -> State:
     if not state.order or event["query"] != state.order[-1]:
         raise JournalError(f"the journal takes back the answer to query {event['query']}, which is not the last one")
-    back = state.with_entry(event["query"], answer=None, cost=0.0, status="pending", note=None)
+    back = state.with_entry(event["query"], ("told",), answer=None, cost=0.0, status="pending", note=None)
     return replace(back, order=state.order[:-1])
 
 
 def _corrected(state: State, event: Event) -> State:
-    return state.with_entry(event["query"], answer=Codec().decode(event["answer"]), note=event.get("note"))
+    answer = Codec().decode(event["answer"])
+    return state.with_entry(event["query"], ("told",), answer=answer, **_note(event))
 
 
 def _withdrawn(state: State, event: Event) -> State:
     order = tuple(n for n in state.order if n != event["query"])
-    return replace(state.with_entry(event["query"], status="withdrawn", note=event.get("note")), order=order)
+    new = state.with_entry(event["query"], ("pending", "told"), status="withdrawn", **_note(event))
+    return replace(new, order=order)
+
+
+def _note(event: Event) -> dict[str, Any]:
+    """A new note, where there is one; otherwise the old one stays."""
+    return {"note": event["note"]} if "note" in event else {}
 
 
 def _passed(state: State, event: Event) -> State:
-    return replace(state, passed=(*state.passed, tuple(event["place"])))
+    return replace(state, offered=(*state.offered, tuple(event["place"])))
 
 
 def _fitted(state: State, event: Event) -> State:
+    basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
     if event.get("failed"):
-        return replace(state, answers_at_fit=event["answers"])
+        return replace(state, basis=basis, stale=False)
     theta = {name: tuple(values) for name, values in event["theta"].items()}
-    return replace(state, fitted=theta, answers_at_fit=event["answers"])
+    return replace(state, fitted=theta, basis=basis if theta else frozenset(), stale=False)
 
 
 def _stopped(state: State, event: Event) -> State:

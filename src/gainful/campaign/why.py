@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gainful.campaign.codec import Codec
 from gainful.campaign.decide import options
-from gainful.campaign.state import State
+from gainful.campaign.state import Entry, State
 from gainful.data import Query
 from gainful.goals import information
-from gainful.selection import Random, RandomType, choose
+from gainful.instruments import Interval
+from gainful.selection import Random, RandomType, Stream, choose
 
 __all__ = ["Offer", "Why", "explain"]
 
@@ -35,7 +37,8 @@ class Offer:
 class Why:
     """`chosen`, the offers of the other instruments at the same place (`there`), each instrument's best (`elsewhere`).
 
-    mean and sd are what was believed of the value that the instrument sees. `str` says it all in words.
+    mean and sd are what was believed of the value that the instrument sees (of a set, at its least certain place).
+    `str` says it all in words.
     """
 
     query: Query
@@ -75,22 +78,24 @@ def _at(place: tuple[object, ...]) -> str:
     return "(" + ", ".join(_at(x) if isinstance(x, tuple) else f"{x:.4g}" for x in place) + ")"
 
 
-def explain(state: State, query: Query) -> Why:
+def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
-    posterior, given = state.posterior, state.expected
+    posterior, given, query = state.posterior, state.expected, entry.query
+    limit = None if entry.where is None or "supplied" in entry.where else Codec().decode(entry.where)
     goal = state.design.goal
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
     mine = state.learned(query.instrument)
 
     def offer(which: Query) -> Offer:
         here = which.place[None]
-        bits = float(information(posterior, which.instrument, here, given=given)[0])
+        unknown = isinstance(which.instrument, Interval) and which.instrument.width is None
+        bits = np.nan if unknown else float(information(posterior, which.instrument, here, given=given)[0])
         score = np.nan if scored is None else float(scored.score(posterior, which.instrument, here, given)[0])
         return Offer(which.instrument.label, _nested(which.place.tolist()), bits, which.instrument.cost, score)
 
     m, v = posterior.functional(mine, query.place[None])
     there, elsewhere = [], []
-    for option in options(state):
+    for option in options(state, limit):
         same_shape = option.instrument.query == mine.query
         if option.instrument.label != mine.label and same_shape and bool(np.all(option.space.contains(_rows(query)))):
             there.append(offer(Query(option.instrument, query.place)))
@@ -99,22 +104,41 @@ def explain(state: State, query: Query) -> Why:
             best = choose(scored, posterior, [option], rng, given=given, search=state.design.search)
             if best is not None:
                 elsewhere.append(offer(best.query))
-    sd = float(np.sqrt(v[0] if v.ndim == 1 else np.max(np.diagonal(v[0]))))
-    by_chance = isinstance(goal, Random | RandomType)
-    words = "Instrument and place were" if isinstance(goal, Random) else "The instrument was"
-    reason = f"{words} drawn by chance ({goal})." if by_chance else f"The goal is {goal}: the highest score wins."
+    variances = np.atleast_1d(v[0] if v.ndim == 1 else np.diagonal(v[0]))
+    least_certain = int(np.argmax(variances))  # of a set's places
+    mean, sd = float(np.atleast_1d(m[0])[least_certain]), float(np.sqrt(variances[least_certain]))
     told, left = len(state.told), state.left
     return Why(
         query,
         offer(Query(mine, query.place)),
         tuple(there),
         tuple(elsewhere),
-        float(np.ravel(m)[0]),
+        mean,
         sd,
         told,
         left,
-        reason,
+        _reason(state, entry),
     )
+
+
+def _reason(state: State, entry: Entry) -> str:
+    goal = state.design.goal
+    if entry.own:
+        return "It was the user's own choice."
+    if isinstance(goal, Random):
+        reason = f"Instrument and place were drawn by chance ({goal})."
+    elif isinstance(goal, RandomType):
+        reason = f"The instrument was drawn by chance ({goal})."
+    elif isinstance(state.design.space, Stream):
+        reason = f"The goal is {goal}: its score reached the threshold of the stream."
+    else:
+        reason = f"The goal is {goal}: the highest score wins."
+    if entry.where is None:
+        return reason
+    if "supplied" in entry.where:
+        name = entry.where["supplied"]
+        return f"{reason} This ask was limited to places where {name} holds; the rivals above are not."
+    return f"{reason} This ask was limited to {Codec().decode(entry.where)}."
 
 
 def _rows(query: Query) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
-from gainful.goals.information import information
+from gainful.goals.information import ABOUT, information
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 
-__all__ = ["Goal", "Learn", "Normalised", "PerCost"]
+__all__ = ["Goal", "Learn", "Normalised", "PerCost", "no_pending"]
 
 Array = NDArray[np.float64]
 
 
 class Goal(Protocol):
-    """Scores queries."""
+    """Scores queries. Every goal takes a Posterior, some a Belief of several as well: hence Any, which admits both."""
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+    def score(self, belief: Any, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         """One number per query, (M,), given queries that are asked but not answered."""
         ...
 
@@ -35,6 +36,9 @@ class Goal(Protocol):
 @dataclass(frozen=True)
 class Learn:
     """Bits that the answer is expected to tell about the function: BALD, in full (mixed 5; bald 2).
+
+    A belief of several posteriors may also be asked about "hyperparameters" or "model", which of them is right; about
+    the function its hyperparameters are nuisance (bald 3.1).
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
@@ -45,10 +49,12 @@ class Learn:
     about: str = "function"
 
     def __post_init__(self) -> None:
-        if self.about != "function":
-            raise InvalidInput("about", "'function'", self.about, "only the function can be learned about so far")
+        if self.about not in ABOUT:
+            raise InvalidInput("about", f"one of {list(ABOUT)}", self.about, "'function' is what f is")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+    def score(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()
+    ) -> Array:
         return information(belief, instrument, places, self.about, given)
 
 
@@ -58,7 +64,9 @@ class PerCost:
 
     goal: Goal
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+    def score(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()
+    ) -> Array:
         return self.goal.score(belief, instrument, places, given) / instrument.cost
 
 
@@ -68,5 +76,16 @@ class Normalised:
 
     goal: Goal
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+    def score(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()
+    ) -> Array:
         return self.goal.score(belief, instrument, places, given) / float(np.log2(instrument.levels))
+
+
+def no_pending(given: Sequence[Query], goal: object) -> None:
+    """Refuse pending queries, for a goal that cannot allow for their answers."""
+    if not isinstance(given, Sequence) or len(given):
+        raise InvalidInput(
+            "given", f"no pending queries, for which {type(goal).__name__} cannot allow", given,
+            "wait for their answers, or use Learn('function')",
+        )  # fmt: skip

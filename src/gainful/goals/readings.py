@@ -191,7 +191,7 @@ def read_with(posterior: Posterior, queries: Sequence[Query], instrument: Instru
     old, g = read(posterior, queries), _seen(posterior, queries)
     M, k = len(places), rows_of(instrument, places[0])
     flat = places.reshape(-1, places.shape[-1])
-    m, v = posterior.functional(instrument, places)
+    m, v = (np.array(part) for part in posterior.functional(instrument, places))  # they may be shared: v is changed
     prior = np.maximum(posterior.kernel.diag(flat), 0.0)
     at_places = posterior.covariance(flat, g.places) if len(g.places) else np.zeros((len(flat), 0))
     known = {place.tobytes(): i for i, place in enumerate(g.places + 0.0)}

@@ -36,13 +36,15 @@ def ascend(
     starts: Array,
     given: Sequence[Query] = (),
     hill: Posterior | None = None,
+    distinct: bool = False,
 ) -> tuple[Array, float]:
     """The best query reached from the starts, (d,), (2, d) or (k, d), and its score; −inf if none satisfies the space.
 
     The gradient is the goal's own where it has one; other goals are differenced. With queries `given` the climb is on
     the score of `hill`, a belief that counts on them (`expect`), and what is reached is scored as it should be.
     """
-    reached, heights = _climb(goal, hill or belief, instrument, space, starts)
+    distinct = distinct or instrument.query == "pair"  # a comparison of a place with itself says nothing
+    reached, heights = _climb(goal, hill or belief, instrument, space, starts, distinct)
     if not np.isfinite(heights).any():
         return starts[0], -np.inf
     if given:
@@ -50,10 +52,12 @@ def ascend(
         heights = goal.score(belief, instrument, reached, given)
     i = int(np.argmax(heights))
     best = reached[i], float(heights[i])
-    return best if boxed(space) else _settle(goal, belief, instrument, space, best, given)
+    return best if boxed(space) else _settle(goal, belief, instrument, space, best, given, distinct)
 
 
-def _climb(goal: Goal, belief: Posterior, instrument: Instrument, space: Places, starts: Array) -> tuple[Array, Array]:
+def _climb(
+    goal: Goal, belief: Posterior, instrument: Instrument, space: Places, starts: Array, distinct: bool
+) -> tuple[Array, Array]:
     """The best place that each start saw and that satisfies the space, and its score; −inf where there was none."""
     low, width = space.low, space.high - space.low
     width = np.where(width > 0.0, width, 1.0)
@@ -63,8 +67,10 @@ def _climb(goal: Goal, belief: Posterior, instrument: Instrument, space: Places,
 
     def objective(x: Array) -> tuple[float, Array]:
         places = np.clip(low + width * x.reshape(shape), space.low, space.high)
-        scores, slopes = _score_and_gradient(goal, belief, instrument, places, width)
+        scores, slopes = _score_and_gradient(goal, belief, instrument, places, space)
         allowed = space.contains(places.reshape(-1, shape[-1])).reshape(len(places), -1).all(axis=1)
+        if distinct:
+            allowed &= _apart(places, width)
         better = allowed & (scores > heights)
         reached[better], heights[better] = places[better], scores[better]
         return -float(scores.sum()) / scale, -(slopes * width).ravel() / scale
@@ -83,6 +89,14 @@ def _climb(goal: Goal, belief: Posterior, instrument: Instrument, space: Places,
     return reached, heights
 
 
+def _apart(queries: Array, width: Array) -> NDArray[np.bool_]:
+    """Which queries, (M, d) or (M, k, d), have no two places nearer than a millionth of the box."""
+    if queries.ndim == 2:
+        return np.ones(len(queries), dtype=bool)
+    gaps = np.max(np.abs(queries[:, :, None] - queries[:, None]) / np.where(width > 0.0, width, 1.0), axis=-1)
+    return np.asarray(np.all(gaps + np.eye(queries.shape[1]) > 1e-6, axis=(1, 2)))
+
+
 def boxed(space: Places) -> bool:
     """Whether the bounds are all that limits the space."""
     while isinstance(space, Restricted):
@@ -99,6 +113,7 @@ def _settle(
     space: Places,
     best: tuple[Array, float],
     given: Sequence[Query],
+    distinct: bool,
 ) -> tuple[Array, float]:
     """Where a user's own constraint cuts the hill, the top lies on its edge, which no gradient knows: look around the
     best place, nearer and nearer."""
@@ -108,6 +123,8 @@ def _settle(
     for reach in _REACHES:
         near = np.clip(place + reach * width * around, space.low, space.high)
         near = near[space.contains(near.reshape(-1, place.shape[-1])).reshape(len(near), -1).all(axis=1)]
+        if distinct:
+            near = near[_apart(near, width)]
         if len(near):
             scores = goal.score(belief, instrument, near, given)
             i = int(np.argmax(scores))
@@ -117,15 +134,18 @@ def _settle(
 
 
 def _score_and_gradient(
-    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, width: Array
+    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, space: Places
 ) -> tuple[Array, Array]:
     own = score_and_gradient(goal, belief, instrument, places)
     if own is not None:
         return own
     flat = places.reshape(len(places), -1)
-    steps = _DIFFERENCE * np.tile(width, flat.shape[1] // len(width))
-    moved = flat[:, None, None, :] + np.array([1.0, -1.0])[:, None, None] * np.diag(steps)
-    everything = np.concatenate([flat[:, None], moved.reshape(len(flat), -1, flat.shape[1])], axis=1)
+    low, high = (np.tile(end, flat.shape[1] // len(end)) for end in (space.low, space.high))
+    steps = np.diag(_DIFFERENCE * np.where(high > low, high - low, 1.0))
+    plus, minus = np.minimum(flat[:, None] + steps, high), np.maximum(flat[:, None] - steps, low)  # (S, D, D), inside
+    everything = np.concatenate([flat[:, None], plus, minus], axis=1)
     values = goal.score(belief, instrument, everything.reshape(-1, *places.shape[1:])).reshape(len(flat), -1)
-    plus, minus = values[:, 1 : 1 + len(steps)], values[:, 1 + len(steps) :]
-    return values[:, 0], ((plus - minus) / (2.0 * steps)).reshape(places.shape)
+    apart = np.einsum("sdd->sd", plus - minus)
+    rise = values[:, 1 : 1 + len(steps)] - values[:, 1 + len(steps) :]
+    slopes = np.divide(rise, apart, out=np.zeros_like(rise), where=apart > 0.0)
+    return values[:, 0], slopes.reshape(places.shape)

@@ -33,10 +33,11 @@ _MOST_SETS = 100  # a set's information is a product integral: some milliseconds
 
 @dataclass(frozen=True)
 class Option:
-    """An instrument and the places where it can be used now."""
+    """An instrument and the places where it can be used now; `distinct`: no place twice in one pair or set."""
 
     instrument: Instrument
     space: Places
+    distinct: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class Search:
     set_size: int = 2
 
     def __post_init__(self) -> None:
+        for name in ("candidates", "climbers", "set_size"):
+            if isinstance(getattr(self, name), np.integer):
+                object.__setattr__(self, name, int(getattr(self, name)))
         values = (self.candidates, self.climbers, self.set_size)
         if not all(isinstance(v, int) and not isinstance(v, bool) for v in values) or not (
             self.candidates >= 1 and self.climbers >= 0 and self.set_size >= 1
@@ -74,14 +78,16 @@ def choose(
 ) -> Choice | None:
     """The best query of all options, beyond what the `given` queries will tell; None where there is no place left."""
     how = search or Search()
-    if isinstance(goal, Random | RandomType):
-        if not options:
-            return None
-        drawn = options[int(rng.integers(len(options)))]
+    if not isinstance(goal, Random | RandomType):
+        return _best(goal, belief, options, rng, given, how)
+    for i in rng.permutation(len(options)):  # the next one where the first has no place to be used at
         if isinstance(goal, Random):
-            return _by_chance(drawn, rng, how)
-        return _best(goal.goal, belief, [drawn], rng, given, how)
-    return _best(goal, belief, options, rng, given, how)
+            found = _by_chance(options[i], rng, how)
+        else:
+            found = _best(goal.goal, belief, [options[i]], rng, given, how)
+        if found is not None:
+            return found
+    return None
 
 
 def _best(
@@ -108,11 +114,13 @@ def _best(
             ranks = goal.score(hill, option.instrument, places)
             places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
         scores = goal.score(belief, option.instrument, places, given)
-        i = _best_of(belief, option.instrument, places, scores)
+        i = _best_of(hill, option.instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
             starts = np.argsort(-scores, kind="stable")[: search.climbers]
-            climbed = ascend(goal, belief, option.instrument, option.space, places[starts], given, hill)
+            climbed = ascend(
+                goal, belief, option.instrument, option.space, places[starts], given, hill, option.distinct
+            )
             if climbed[1] > score:
                 place, score = climbed
         if best is None or score > best[2]:
@@ -123,7 +131,8 @@ def _best(
 def _by_chance(option: Option, rng: np.random.Generator, search: Search) -> Choice | None:
     """A random place of the option, or as many different ones as its instrument takes."""
     instrument, space = option.instrument, option.space
-    size = {"place": 1, "pair": 2, "set": search.set_size}[instrument.query]
+    most = instrument.most_places or search.set_size
+    size = {"place": 1, "pair": 2, "set": min(search.set_size, most)}[instrument.query]
     if continuous(space):
         # The first place of each shifted sequence is uniform, and sequences are shifted independently.
         places = np.concatenate([space.candidates(1, rng) for _ in range(size)])

@@ -41,9 +41,13 @@ class Stream:
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.length is None):
             raise InvalidInput("rate, length", "one of them", (self.rate, self.length), "for instance rate=0.1")
-        if self.rate is not None and not 0.0 < self.rate <= 1.0:
+        if isinstance(self.length, np.integer):
+            object.__setattr__(self, "length", int(self.length))
+        number = isinstance(self.rate, int | float | np.number) and not isinstance(self.rate, bool)
+        if self.rate is not None and not (number and 0.0 < self.rate <= 1.0):
             raise InvalidInput("rate", "a share above 0 and up to 1", self.rate, "0.1 measures one place in ten")
-        if self.length is not None and not (isinstance(self.length, int) and self.length >= 1):
+        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        if self.length is not None and not (whole and self.length >= 1):
             raise InvalidInput("length", "a positive number of places", self.length, "or give a rate instead")
 
     def share(self, seen: int, measured: int, affordable: float) -> float:

@@ -1,0 +1,275 @@
+"""What the belief would be after each possible answer: one step for every candidate and answer, no refits.
+
+A query sees g ~ N(m, V), k values (one for a place or a pair). Its answer y has log Z(y) = log ∫ p(y | g) N(g; m, V) dg
+with gradient d1 and Hessian d2 in m, and matching the first two moments (assumed-density filtering, ADF: Minka 2001,
+3.2; bald 4) moves the belief about any other value h with covariance c = Cov[h, g] to
+
+    E[h | y] = E[h] + cᵀ d1(y),    Var[h | y] = Var[h] + cᵀ d2(y) c.
+
+For numbers that is the exact posterior. For other answers the mean and variance are those of the belief × likelihood,
+exactly; refitting by EP would move the older sites too, a little. Summed over answers the law of total variance holds
+exactly, because Σ Z(y) = 1 makes E[d1 d1ᵀ + d2] = 0. O(M Q R) for M queries, Q answers and R watched values.
+
+Answers are all of them where they are few. A number's d2 does not depend on the answer, so what depends on variances
+alone takes a single answer; where means matter it takes the trapezoid rule over the reading, spaced by a quarter of its
+spread: exact to rounding for smooth losses like Gauss–Hermite, and better by an order where a loss has a kink. An
+interval is its lower end, one number with a known density: Gauss–Legendre over where the belief lies near an end, and
+one node for where it lies well inside, which tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.data import as_queries
+from gainful.errors import InvalidInput
+from gainful.goals.readings import RESOLUTION
+from gainful.inference.posterior import Posterior
+from gainful.instruments import Instrument, Point
+from gainful.instruments.answers import DiscreteAnswers, IntervalAnswers, NormalAnswers
+from gainful.numerics.normal import log_ndtr_between
+
+__all__ = [
+    "Outlook",
+    "Step",
+    "Watched",
+    "as_reference",
+    "outlook",
+    "refuse_mixture",
+    "steps",
+    "watch",
+    "watch_places",
+]
+
+Array = NDArray[np.float64]
+Nested = tuple["Nested | float", ...]
+
+_SOME = 200_000  # numbers at a time: a few arrays of them fit into the cache
+_MANY = 4_000_000  # covariances at a time
+_TINY = 1e-300
+_READING = np.arange(-26, 27) / 4.0  # in standard deviations: 1e-10 of the mass lies beyond
+_READING_WEIGHTS = np.exp(-0.5 * _READING**2) / np.sum(np.exp(-0.5 * _READING**2))
+_EDGE = 7.0  # spreads around an interval's end within which it tells something
+_LEGENDRE = np.polynomial.legendre.leggauss(40)
+
+
+class Outlook(NamedTuple):
+    """The possible answers of M queries, as what they do to the k values that each sees.
+
+    weight (M, Q), rows summing to one; d1 (M, Q, k) and d2 (M, Q, k, k) of log Z; shrink (M, Q), 1 + v·d2 without its
+    cancellation where k is 1; values, the answers (Q,) where they are discrete.
+    """
+
+    weight: Array
+    d1: Array
+    d2: Array
+    shrink: Array
+    values: tuple[float, ...] | None
+
+    def some(self, part: slice) -> Outlook:
+        return Outlook(self.weight[part], self.d1[part], self.d2[part], self.shrink[part], self.values)
+
+
+class Seen(NamedTuple):
+    """What M queries see: mean (M, k), covariance (M, k, k), and which are `known` (M,) to rounding already."""
+
+    mean: Array
+    cov: Array
+    known: NDArray[np.bool_]
+
+    def some(self, part: slice) -> Seen:
+        return Seen(self.mean[part], self.cov[part], self.known[part])
+
+
+def outlook(instrument: Instrument, m: Array, v: Array, means: bool = True) -> Outlook:
+    """All answers, or quadrature nodes for them, when the instrument sees N(m, v); (M,) each, or (M, k), (M, k, k).
+
+    Without `means` only E[d2] and functions of d2 are wanted, for which a number needs one node (its d1 is then 0).
+
+    >>> import gainful as gf
+    >>> ahead = outlook(gf.Binary(), np.array([0.0]), np.array([3.0]))
+    >>> ahead.weight.round(6).tolist(), ahead.d1[0, :, 0].round(4).tolist(), ahead.d2[0, :, 0, 0].round(4).tolist()
+    ([[0.5, 0.5]], [-0.3989, 0.3989], [-0.1592, -0.1592])
+    """
+    answers = instrument.answers(m, v)
+    weight: Array | None = None
+    if isinstance(answers, DiscreteAnswers):
+        nodes = np.repeat(np.asarray(answers.values), len(m))
+    elif isinstance(answers, NormalAnswers) and instrument.gaussian:
+        z, w = (_READING, _READING_WEIGHTS) if means else (np.zeros(1), np.ones(1))
+        nodes = (answers.mean + z[:, None] * np.sqrt(answers.variance)).ravel()
+        weight = np.tile(w, (len(m), 1))
+    elif isinstance(answers, IntervalAnswers):
+        nodes, weight = _interval_nodes(answers)
+    else:
+        raise InvalidInput("instrument", "one with numbers, intervals or a few answers", instrument, "use one of ours")
+    Q = len(nodes) // max(len(m), 1)
+    p = instrument.log_partition(nodes, np.concatenate([m] * Q), np.concatenate([v] * Q))
+    log_z, d1, d2, shrink = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in p)
+    if d1.ndim == 2:
+        d1, d2 = d1[..., None], d2[..., None, None]
+    values = answers.values if isinstance(answers, DiscreteAnswers) else None
+    return Outlook(np.exp(log_z) if weight is None else weight, d1, d2, shrink, values)
+
+
+def _interval_nodes(answers: IntervalAnswers) -> tuple[Array, Array]:
+    """Answers (a, a + w), (Q M, 2), and their weights (M, Q): a has density (Φ((a + w − m)/s) − Φ((a − m)/s))/w.
+
+    Symmetric about a = m − w/2, so one panel and its mirror image: a − m from max(−w/2, −7 s) to 7 s.
+    """
+    s, w = np.maximum(np.sqrt(answers.variance), _TINY), answers.width
+    start = np.maximum(-0.5 * w, -_EDGE * s)
+    half = 0.5 * (_EDGE * s - start)
+    x, gauss = _LEGENDRE
+    low = 0.5 * (_EDGE * s + start) + half * x[:, None]
+    density = np.exp(log_ndtr_between(low / s, (low + w) / s, np.broadcast_to(w / s, low.shape))) / w
+    side = half * gauss[:, None] * density
+    inside = np.maximum(w - 2.0 * _EDGE * s, 0.0) / w
+    weight = np.concatenate([side, side, inside[None]]).T
+    lower = answers.mean + np.concatenate([low, -w - low, np.full_like(low[:1], -0.5 * w)])
+    return np.column_stack([lower.ravel(), lower.ravel() + w]), weight / weight.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """R values h that a goal watches, f at places (R, d) or its differences over pairs (R, 2, d): mean, variance."""
+
+    queries: Array
+    mean: Array
+    variance: Array
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+def watch_places(belief: Posterior, places: ArrayLike) -> Watched:
+    """f at places (R, d)."""
+    return watch(belief, Point(), places)
+
+
+def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watched:
+    """What the instrument sees at each of these queries."""
+    if instrument.query == "set":
+        raise InvalidInput(
+            "reference", "an instrument that sees one value, of a place or a pair", instrument,
+            "watch yes/no answers at single places instead: predict=Binary()",
+        )  # fmt: skip
+    try:
+        array, _ = as_queries(instrument, queries)
+    except InvalidInput as problem:
+        raise InvalidInput("reference", problem.expected, problem.got, problem.remedy) from None
+    return Watched(array, *belief.functional(instrument, array))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Some of the queries, their answers, and the covariance (M, k, R) of what they see with what is watched."""
+
+    outlook: Outlook
+    seen: Seen
+    watched: Watched
+    cross: Array
+
+    @property
+    def mean(self) -> Array:
+        """E[h | y] = E[h] + cᵀ d1, (M, Q, R)."""
+        if self.cross.shape[1] == 1:
+            return self.watched.mean + self.outlook.d1 * self.cross
+        return self.watched.mean + self.outlook.d1 @ self.cross
+
+    @property
+    def variance(self) -> Array:
+        """Var[h | y] = Var[h] + cᵀ d2 c, (M, Q, R); rounding must not leave it negative."""
+        if self.cross.shape[1] == 1:
+            out = self.watched.variance + self.outlook.d2[..., 0] * self.cross**2
+        else:
+            out = self.watched.variance + np.einsum("mqkl,mkr,mlr->mqr", self.outlook.d2, self.cross, self.cross)
+        return np.maximum(out, 0.0, out=out)
+
+    @property
+    def own(self) -> tuple[Array, Array]:
+        """Mean and variance (M, Q) of what each query sees, after its own answer, where that is one value."""
+        v = self.seen.cov[:, :, 0]
+        return self.seen.mean + v * self.outlook.d1[..., 0], v * self.outlook.shrink
+
+    def expected(self, values: Array) -> Array:
+        """Σ_y P(y) values(y) for values (M, Q), (M,)."""
+        return np.asarray(np.einsum("mq,mq->m", self.outlook.weight, values))
+
+
+def steps(
+    belief: Posterior, instrument: Instrument, places: ArrayLike, watched: Watched, *, means: bool = True
+) -> Iterator[tuple[slice, Step]]:
+    """The queries a few at a time, so that arrays (M, Q, R) of them fit into memory, whatever M and R are."""
+    queries, _ = as_queries(instrument, places)
+    many = max(1, _MANY // max(len(watched), 1))
+    for i in range(0, len(queries), many):
+        part = queries[i : i + many]
+        seen = _seen(belief, instrument, part)
+        cross = _cross(belief, instrument, part, watched)
+        cross[seen.known] = 0.0
+        k = cross.shape[1]
+        shown = (seen.mean[:, 0], seen.cov[:, 0, 0]) if instrument.query != "set" else (seen.mean, seen.cov)
+        ahead = outlook(instrument, *shown, means=means)
+        some = max(1, _SOME // max(ahead.weight.shape[1] * max(len(watched), k * k), 1))
+        for j in range(0, len(part), some):
+            few, end = slice(j, j + some), min(i + j + some, i + len(part))
+            yield slice(i + j, end), Step(ahead.some(few), seen.some(few), watched, cross[few])
+
+
+def _seen(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
+    """What is left of a variance below the resolution is rounding; its place is known, and an answer tells nothing.
+
+    It is then given the resolution for its variance, so that answers without noise have finite derivatives.
+    """
+    n = len(queries)
+    m, v = belief.functional(instrument, queries)
+    prior = np.maximum(belief.kernel.diag(queries.reshape(-1, queries.shape[-1])), 0.0).reshape(n, -1).sum(axis=1)
+    least = np.maximum(RESOLUTION * prior, _TINY)
+    if instrument.query == "set":
+        total = np.trace(v, axis1=1, axis2=2)
+        return Seen(m, v, total <= least)
+    return Seen(m[:, None], np.maximum(v, least)[:, None, None], v <= least)
+
+
+def _cross(belief: Posterior, instrument: Instrument, queries: Array, watched: Watched) -> Array:
+    """Cov[g, h], (M, k, R)."""
+    n, d = len(queries), queries.shape[-1]
+    others = watched.queries
+    out = belief.covariance(queries.reshape(-1, d), others.reshape(-1, others.shape[-1]))
+    if others.ndim == 3:
+        out = out[:, 0::2] - out[:, 1::2]
+    if instrument.query == "pair":
+        out = out[0::2] - out[1::2]
+    k = queries.shape[1] if instrument.query == "set" else 1
+    return np.ascontiguousarray(out.reshape(n, k, len(watched)))
+
+
+def refuse_mixture(belief: object) -> None:
+    """Refuse what is not one posterior."""
+    if not isinstance(belief, Posterior):
+        raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first, or score one of the parts")
+
+
+def as_reference(reference: ArrayLike) -> Nested:
+    """Reference places (R, d) or pairs (R, 2, d) as nested tuples: a goal is a value, to compare and to write down."""
+    try:
+        array = np.asarray(reference, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("reference", "numbers, one row per place", reference, "convert them to numbers") from None
+    pairs = array.ndim == 3 and array.shape[1] == 2
+    if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(np.isfinite(array)):
+        raise InvalidInput(
+            "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
+            f"shape {array.shape}", "give the places where predictions matter, such as the pool",
+        )  # fmt: skip
+    return _nested(array.tolist())
+
+
+def _nested(values: list[object]) -> Nested:
+    return tuple(_nested(v) if isinstance(v, list) else v for v in values)  # type: ignore[misc]
