@@ -25,9 +25,7 @@ class After(NamedTuple):
     cov: Array
 
 
-def problem(
-    n: int = 16, candidates: int = 12, reference: int = 20, seed: int = 3
-) -> tuple[gf.Posterior, Array, Array]:
+def problem(n: int = 16, candidates: int = 12, reference: int = 20, seed: int = 3) -> tuple[gf.Posterior, Array, Array]:
     """A posterior of n yes/no answers on a square, candidates and reference places."""
     rng = np.random.default_rng(seed)
     gp = gf.GP(gf.SE(0.6, 4.0))

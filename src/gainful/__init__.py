@@ -1,6 +1,8 @@
 """gainful decides what to measure next: where, with which instrument, and when to stop."""
 
-from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gainful.data import Data, Query
 from gainful.errors import (
     ConvergenceWarning,
@@ -13,7 +15,7 @@ from gainful.errors import (
     MissingExtra,
     NumericalError,
 )
-from gainful.goals import Learn, Normalised, PerCost, information, joint_information
+from gainful.goals import Learn, Normalised, PerCost, information, joint_information, score, strategies
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, rank
@@ -21,8 +23,11 @@ from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
-from gainful.selection import Random, RandomType, Search, Stream
 from gainful.space import Pool, Real, Space, Within
+
+if TYPE_CHECKING:
+    from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
+    from gainful.selection import Random, RandomType, Search, Stream
 
 __version__ = "0.1.0"
 
@@ -94,4 +99,29 @@ __all__ = [
     "joint_information",
     "nuts",
     "rank",
+    "score",
+    "strategies",
 ]
+
+# What a posterior alone does not need is loaded when it is first asked for.
+_LATER = {
+    "Campaign": "campaign",
+    "GoodEnough": "campaign",
+    "Random": "selection",
+    "RandomType": "selection",
+    "Search": "selection",
+    "Stream": "selection",
+    "TooLittleToLearn": "campaign",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"gainful.{_LATER[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])

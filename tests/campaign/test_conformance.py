@@ -1,9 +1,12 @@
 """Goals and journals keep their promises."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import gainful as gf
+from gainful import goals
 from gainful.campaign import FileJournal, MemoryJournal
 from gainful.testing import check_goal, check_journal
 
@@ -62,3 +65,36 @@ def test_journals_that_lose_events_are_found():
     kept = Forgetful()
     with pytest.raises(AssertionError, match="in order"):
         check_journal(lambda: kept)
+
+
+REFERENCE = [[0.1, 0.1], [0.6, 0.9]]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        goals.BALDClosedForm(),
+        goals.Entropy(),
+        goals.Margin(),
+        goals.QueryByCommittee(size=5, measure="vote"),
+        goals.IVM(),
+        goals.Kapoor(REFERENCE),
+        goals.Zhu(REFERENCE),
+        goals.ExpectedError(REFERENCE),
+        goals.ExpectedModelChange(REFERENCE),
+        goals.IntegratedVariance(REFERENCE),
+        goals.DOptimal(REFERENCE),
+        goals.Conformal(),
+        goals.LogExpectedImprovement(),
+        goals.UpperConfidenceBound(),
+    ],
+    ids=lambda goal: type(goal).__name__,
+)
+def test_a_campaign_with_any_strategy_is_resumed_from_its_journal(goal, tmp_path):
+    pool = gf.Pool(np.random.default_rng(0).random((6, 2)))
+    ask = gf.Binary(name="ask")
+    campaign = gf.Campaign(pool, ask, gf.GP(gf.SE(0.5)), goal, journal=tmp_path / "j")
+    for place, answer in zip(pool.places, (True, False), strict=False):
+        campaign.tell(gf.Query(ask, place), answer)
+    shutil.copy(tmp_path / "j", tmp_path / "copy")
+    assert gf.Campaign.resume(tmp_path / "copy").ask() == campaign.ask()

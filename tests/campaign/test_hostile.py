@@ -427,7 +427,9 @@ def test_numbers_of_numpy_are_numbers():
     assert gf.TooLittleToLearn(np.float32(0.5)).level == 0.5
 
 
-@pytest.mark.parametrize("answer", [[1, [2, 3]], {}, object(), "high", b"\xff"], ids=["ragged", "dict", "object", "text", "bytes"])
+@pytest.mark.parametrize(
+    "answer", [[1, [2, 3]], {}, object(), "high", b"\xff"], ids=["ragged", "dict", "object", "text", "bytes"]
+)
 def test_an_answer_of_any_wrong_kind_is_refused_as_an_answer(answer):
     campaign = gf.Campaign(SPACE, LAB, GP, search=FAST)
     query = campaign.ask()

@@ -1,4 +1,4 @@
-"""Decision-theoretic and conformal goals against enumeration: by moment matching by hand, and by refits from scratch."""
+"""Decision-theoretic and conformal goals by enumeration: with moment matching by hand, and with refits from scratch."""
 
 import ahead
 import numpy as np
@@ -115,7 +115,7 @@ def test_a_goal_is_the_expectation_over_answers_of_one_moment_matching_step(name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_refits_by_ep_agree_closely_and_rank_the_first_ten_alike(name):
+def test_refits_by_ep_agree_closely_and_differ_in_near_ties_of_the_first_ten(name):
     post, candidates, reference = ahead.problem(candidates=16, seed=1)
     goal, value, places = _cases(post, candidates, reference)[name]
     got = goal.score(post, ASK, candidates)
@@ -124,6 +124,8 @@ def test_refits_by_ep_agree_closely_and_rank_the_first_ten_alike(name):
     assert np.max(np.abs(off)) < 0.11 * np.ptp(wanted)
     first, theirs = (np.argsort(-x)[:10] for x in (got, wanted))
     assert len(set(first) & set(theirs)) >= 9
+    # What is lost at any rank by following the one step, of the whole range of the refitted score.
+    assert np.max(np.abs(wanted[first] - wanted[theirs])) < 0.1 * np.ptp(wanted)
     assert np.corrcoef(got, wanted)[0, 1] > 0.99
 
 
@@ -156,7 +158,7 @@ def test_squared_error_reduction_is_the_integrated_variance():
 
 
 def test_goals_of_numbers_are_refits():
-    post, candidates, reference = ahead.problem(candidates=4)
+    _, candidates, reference = ahead.problem(candidates=4)
     lab = gf.Point(0.4)
     rng = np.random.default_rng(0)
     numbers = gf.GP(gf.SE(0.6, 4.0)).condition(gf.Data().add(lab, rng.uniform(0, 2, (9, 2)), rng.normal(size=9)))
@@ -179,7 +181,7 @@ def test_goals_of_numbers_are_refits():
 def test_numbers_can_be_asked_to_predict_yes_and_no(loss):
     post, candidates, reference = ahead.problem(candidates=3)
     lab = gf.Point(0.4)
-    m, v = post.functional(lab, candidates)
+    _, v = post.functional(lab, candidates)
     c = post.covariance(candidates, reference)
     z = np.linspace(-9, 9, 20_001)
     weight = np.exp(-0.5 * z**2) / np.sum(np.exp(-0.5 * z**2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def _is_value(kind: object) -> bool:
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
+@lru_cache(maxsize=1)
 def _known() -> dict[str, type]:
     found = {name: kind for room in _ROOMS for name, kind in vars(room).items() if _is_value(kind)}
     return {**found, "GP": GP, "Search": Search}
@@ -92,7 +94,7 @@ class Codec:
     """Decodes; `known` are a user's own classes, functions and objects, found by their names."""
 
     def __init__(self, known: Iterable[Any] = ()) -> None:
-        self.kinds = _known()
+        self.kinds = dict(_known())
         self.others: dict[str, Any] = {}
         each_once = known if isinstance(known, Iterable) and not isinstance(known, type) else [known]
         for each in each_once:
@@ -119,6 +121,8 @@ class Codec:
         if "supplied" in data:
             found = self._supplied(self.others, data["supplied"])
             return found() if isinstance(found, type) else found
+        if data.get("type") not in self.kinds and data.get("type") in goals.__all__:  # a strategy, loaded when needed
+            self.kinds[data["type"]] = getattr(goals, data["type"])
         kind = self._supplied(self.kinds, data.get("type"))
         fields = {name: self.decode(value) for name, value in data.get("fields", {}).items()}
         try:

@@ -114,6 +114,8 @@ def _try_out(design: Design) -> None:
             try:
                 goal.score(prior, instrument, queries)
             except InvalidInput as trouble:
+                if trouble.argument == "belief":
+                    continue  # it needs answers first; the user may tell some
                 raise InvalidInput(
                     f"goal, instruments ({trouble.argument})", trouble.expected, trouble.got, trouble.remedy
                 ) from trouble

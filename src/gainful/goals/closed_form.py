@@ -31,7 +31,7 @@ def probit_information(m: Array, v: Array) -> Array:
     this, and where there is nothing to be learned it may be as low as −0.0027.
 
     >>> probit_information(np.array([0.0]), np.array([3.0])).round(4).tolist()
-    [0.4843]
+    [0.484]
     """
     return np.asarray(binary_entropy(ndtr(m / np.sqrt(v + 1.0))) - _conditional(m, v))
 
@@ -59,7 +59,7 @@ class BALDClosedForm:
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
     >>> BALDClosedForm().score(prior, gf.Binary(), [[0.0]]).round(4).tolist()
-    [0.4843]
+    [0.484]
     """
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:

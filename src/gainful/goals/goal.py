@@ -49,7 +49,7 @@ class Learn:
     about: str = "function"
 
     def __post_init__(self) -> None:
-        if self.about not in ABOUT:
+        if not isinstance(self.about, str) or self.about not in ABOUT:
             raise InvalidInput("about", f"one of {list(ABOUT)}", self.about, "'function' is what f is")
 
     def score(

@@ -40,6 +40,8 @@ def score_and_gradient(
 
 @score_and_gradient.register
 def _(goal: Learn, belief: Posterior, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
+    if goal.about != "function" or not isinstance(belief, Posterior):
+        return None  # several posteriors: by differences
     return information_and_gradient(belief, instrument, places)
 
 

@@ -63,7 +63,7 @@ def information(
     """
     if not isinstance(belief, Posterior | Belief):
         raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")
-    if about not in ABOUT:
+    if not isinstance(about, str) or about not in ABOUT:
         raise InvalidInput("about", f"one of {list(ABOUT)}", about, "'function' is what f is")
     if isinstance(belief, Belief):
         from gainful.goals.mixture import mixture_information  # which builds on this module

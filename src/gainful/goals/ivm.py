@@ -64,9 +64,9 @@ class IVM:
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(), gf.ConstantMean(1.0)).condition(gf.Data())
     >>> IVM().score(prior, gf.Binary(), [[0.0]]).round(4).tolist()
-    [0.2271]
+    [0.225]
     >>> IVM([[0.0], [3.0]], [True, False]).score(prior, gf.Binary(), [[0.0], [3.0]]).round(4).tolist()
-    [0.1934, 0.3509]
+    [0.1867, 0.3466]
     """
 
     pool: Any = None

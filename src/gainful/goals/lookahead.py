@@ -51,6 +51,7 @@ Nested = tuple["Nested | float", ...]
 
 _SOME = 200_000  # numbers at a time: a few arrays of them fit into the cache
 _MANY = 4_000_000  # covariances at a time
+_QUERIES = 10_000  # queries whose answers are worked out at a time: an interval has 81 of them
 _TINY = 1e-300
 _READING = np.arange(-26, 27) / 4.0  # in standard deviations: 1e-10 of the mass lies beyond
 _READING_WEIGHTS = np.exp(-0.5 * _READING**2) / np.sum(np.exp(-0.5 * _READING**2))
@@ -113,6 +114,8 @@ def outlook(instrument: Instrument, m: Array, v: Array, means: bool = True) -> O
     log_z, d1, d2, shrink = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in p)
     if d1.ndim == 2:
         d1, d2 = d1[..., None], d2[..., None, None]
+    elif d1.shape[-1] == 1:  # a set of one place is a place, but says nothing of shrink
+        shrink = 1.0 + v[:, :, 0] * d2[..., 0, 0]
     values = answers.values if isinstance(answers, DiscreteAnswers) else None
     return Outlook(np.exp(log_z) if weight is None else weight, d1, d2, shrink, values)
 
@@ -207,7 +210,7 @@ def steps(
 ) -> Iterator[tuple[slice, Step]]:
     """The queries a few at a time, so that arrays (M, Q, R) of them fit into memory, whatever M and R are."""
     queries, _ = as_queries(instrument, places)
-    many = max(1, _MANY // max(len(watched), 1))
+    many = max(1, min(_MANY // max(len(watched), 1), _QUERIES))
     for i in range(0, len(queries), many):
         part = queries[i : i + many]
         seen = _seen(belief, instrument, part)

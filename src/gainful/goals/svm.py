@@ -2,8 +2,8 @@
 
 The version space is the set of unit vectors w that classify every answer correctly. A query at x cuts it along the
 hyperplane w·φ(x) = 0; the best cut halves it whatever the answer is. Its volume is approximated by the largest ball
-inside, whose centre is the SVM's w and whose radius is its margin. The feature space is that of the belief's kernel, and
-nothing else of the belief is used: there is no probability in it.
+inside, whose centre is the SVM's w and whose radius is its margin. The feature space is that of the belief's kernel,
+and nothing else of the belief is used: there is no probability in it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,24 @@ _RULES = ("simple", "maxmin", "ratio")
 
 
 def hyperplane_distance(within: Array, across: Array, answers: Array, C: float) -> Array:
-    """|w·φ(x) + b|/‖w‖ of each place, (M,), for the SVM of `answers` (N,), kernels (N, N) and (M, N)."""
+    """|w·φ(x) + b|/‖w‖ of each place, (M,), for the SVM of `answers` (N,), kernels (N, N) and (M, N).
+
+    Infinite where w = 0, which is no hyperplane: the answers contradict each other, and say nothing else.
+    """
     machine = _trained(within, answers, C)
-    return np.asarray(np.abs(machine.decision_function(across)) / _norm(machine, within))
+    norm = np.sqrt(_square(machine, within))
+    if norm <= 1e-6 / np.sqrt(np.max(np.diagonal(within))):  # w·φ cannot reach 1e-6 of the way to either answer
+        return np.full(len(across), np.inf)
+    return np.asarray(np.abs(machine.decision_function(across)) / norm)
 
 
 def margin(within: Array, answers: Array, C: float) -> float:
-    """1/‖w‖: the distance of the hyperplane to the nearest answers, where they can be separated."""
-    return 1.0 / _norm(_trained(within, answers, C), within)
+    """1/√(‖w‖² + 2C Σξ): where the answers can be separated 1/‖w‖, the distance of the hyperplane to the nearest.
+
+    Slack ξ makes it small where they cannot, when there is no version space. By duality it is Σ|α| that gives it.
+    """
+    machine = _trained(within, answers, C)
+    return float(1.0 / np.sqrt(2.0 * np.sum(np.abs(machine.dual_coef_)) - _square(machine, within)))
 
 
 def farthest(within: Array, across: Array, own: Array) -> Array:
@@ -57,15 +67,15 @@ class ActiveSVM:
 
     The last two train two machines for each place. bald reports "one that yielded the most consistent good
     performance", without saying which. C is the price of an answer on the wrong side; large means that answers are
-    right, as version spaces suppose. Before both a yes and a no have been told there is no machine, and a place scores
-    its distance in feature space to the nearest one measured: the farthest is asked first, which soon finds the other
-    answer. Needs the extra `sklearn`.
+    right, as version spaces suppose. Before both a yes and a no have been told, at different places, there is no
+    hyperplane, and a place scores its distance in feature space to the nearest one measured: the farthest is asked
+    first, which soon finds the other answer. Needs the extra `sklearn`.
 
     >>> import gainful as gf
     >>> data = gf.Data().add(gf.Binary(), [[0.0], [1.0]], [False, True])
     >>> post = gf.GP(gf.SE(0.5)).condition(data)
     >>> ActiveSVM().score(post, gf.Binary(), [[0.5], [0.9]]).round(3).tolist()
-    [1.0, 0.554]
+    [1.0, 0.627]
     """
 
     rule: str = "simple"
@@ -88,7 +98,8 @@ class ActiveSVM:
         if len(np.unique(answers)) < 2:
             return farthest(within, across, own)
         if self.rule == "simple":
-            return 1.0 / (1.0 + hyperplane_distance(within, across, answers, self.C))
+            distance = hyperplane_distance(within, across, answers, self.C)
+            return 1.0 / (1.0 + distance) if np.isfinite(distance).all() else farthest(within, across, own)
         return np.array([self._after(within, answers, row, k) for row, k in zip(across, own, strict=True)])
 
     def _after(self, within: Array, answers: Array, row: Array, own: float) -> float:
@@ -105,10 +116,10 @@ def _trained(within: Array, answers: Array, C: float) -> Any:
     return SVC(C=C, kernel="precomputed", tol=1e-6).fit(within, answers)
 
 
-def _norm(machine: Any, within: Array) -> float:
-    """‖w‖ = √(αᵀ K α)."""
+def _square(machine: Any, within: Array) -> float:
+    """‖w‖² = αᵀ K α."""
     support, alpha = machine.support_, machine.dual_coef_[0]
-    return float(np.sqrt(alpha @ within[np.ix_(support, support)] @ alpha))
+    return max(float(alpha @ within[np.ix_(support, support)] @ alpha), 0.0)
 
 
 def _yes_or_no(belief: Posterior, instrument: Instrument) -> tuple[Array, Array]:

@@ -1,0 +1,96 @@
+"""What it costs to look one answer ahead: ratios, measured in one run.
+
+    .venv/bin/python benchmarks/strategies.py
+
+500 candidates scored by the error expected at 100 reference places after their answer, with n = 50 yes/no answers:
+one step for all of them together, against refitting EP for each candidate and answer (from the present sites, which is
+the faster way to refit). A step leaves the older sites where they are, so the two rankings need not be the same: how
+far their first ten agree is measured too, and what it takes to make them agree by refitting the first few.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from _harness import Claim, best_times, report
+from scipy.special import ndtr
+
+import gainful as gf
+from gainful.goals.decision import ExpectedError
+
+ASK = gf.Binary()
+FINALISTS = 14
+SPACE = gf.Space(gf.Real("east", 0, 2), gf.Real("north", 0, 2))
+
+
+def problem(seed: int) -> tuple[gf.Posterior, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    gp = gf.GP(gf.SE(lengthscale=0.4, variance=4.0))
+    X = SPACE.candidates(50, rng)
+    truth = gp.condition(gf.Data()).sample(X, 1, rng)[0]
+    posterior = gp.condition(gf.Data().add(ASK, X, ASK.simulate(truth, rng)))
+    return posterior, SPACE.candidates(500, rng), SPACE.candidates(100, rng)
+
+
+def refitted(posterior: gf.Posterior, places: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """The same score by EP on all answers and the candidate's."""
+    yes = posterior.answers(ASK, places).probabilities[:, 1]
+    out = np.zeros(len(places))
+    for i, place in enumerate(places):
+        for answer, weight in ((0.0, 1.0 - yes[i]), (1.0, yes[i])):
+            after = posterior.condition(gf.Data().add(ASK, place, answer))
+            z = after.mean(reference) / np.sqrt(1.0 + after.variance(reference))
+            out[i] -= weight * ndtr(-np.abs(z)).mean()
+    return out
+
+
+def agreement(ranking: np.ndarray, refits: np.ndarray) -> tuple[int, int, float]:
+    """How many of the first ten are in the very same place, how many are the same, and the most that is lost at a rank.
+
+    What is lost is the drop of the refitted score there, of that score's whole range.
+    """
+    wanted = np.argsort(-refits, kind="stable")[:10]
+    lost = np.max(np.abs(refits[ranking[:10]] - refits[wanted])) / np.ptp(refits)
+    return int(np.sum(ranking[:10] == wanted)), len(set(ranking[:10]) & set(wanted)), float(lost)
+
+
+def compared(seed: int) -> tuple[float, ...]:
+    """Times faster and agreement, of one step and of one step with the finalists refitted; milliseconds of each."""
+    posterior, places, reference = problem(seed)
+    goal = ExpectedError(reference)
+    ours = best_times({"score": lambda: goal.score(posterior, ASK, places)}, repeats=3)["score"]
+    ranking = np.argsort(-goal.score(posterior, ASK, places), kind="stable")
+
+    def finalists() -> np.ndarray:
+        some = ranking[:FINALISTS]
+        return some[np.argsort(-refitted(posterior, places[some], reference), kind="stable")]
+
+    start = time.perf_counter()
+    refits = refitted(posterior, places, reference)
+    theirs = time.perf_counter() - start
+    both = ours + best_times({"finalists": finalists}, repeats=1)["finalists"]
+    better = np.concatenate([finalists(), ranking[FINALISTS:]])
+    one, two = agreement(ranking, refits), agreement(better, refits)
+    return theirs / ours, *one, theirs / both, *two, 1e3 * ours, 1e3 * both, 1e3 * theirs
+
+
+def main() -> list[Claim]:
+    runs = np.array([compared(seed) for seed in range(3)])
+    faster, order, same, lost, faster_two, order_two, _, _, ours, both, theirs = runs.T
+    return [
+        Claim("expected error of 500 candidates, times faster than refits", faster.min(), 30, False,
+              f"worst of 3 problems: {ours.max():.0f} ms against {theirs.min():.0f} ms"),
+        Claim("of the first ten, those that refits have among theirs", same.min(), 9, False,
+              f"{same.astype(int).tolist()} of ten, {order.astype(int).tolist()} in the very same place"),
+        Claim("refitted score lost at any of the first ten ranks, of its range", lost.max(), 0.05, True, "near ties"),
+        Claim(f"with the first {FINALISTS} refitted, times faster", faster_two.min(), 30, False,
+              f"{both.max():.0f} ms"),
+        Claim("of the first ten, those in the very same place then", order_two.min(), 10, False,
+              f"{order_two.astype(int).tolist()}"),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(1 if report(main()) else 0)
