@@ -80,12 +80,14 @@ def choose(
     how = search or Search()
     if not isinstance(goal, Random | RandomType):
         return _best(goal, belief, options, rng, given, how)
-    for i in rng.permutation(len(options)):  # the next one where the first has no place to be used at
+    left = list(options)
+    while left:
+        drawn = left.pop(int(rng.integers(len(left))))
         if isinstance(goal, Random):
-            found = _by_chance(options[i], rng, how)
+            found = _by_chance(drawn, rng, how)
         else:
-            found = _best(goal.goal, belief, [options[i]], rng, given, how)
-        if found is not None:
+            found = _best(goal.goal, belief, [drawn], rng, given, how)
+        if found is not None:  # otherwise there is no place where this one can be used
             return found
     return None
 

@@ -1,0 +1,81 @@
+"""The experiments of bald: their samplers and worlds against what they should be."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import gainful as gf
+from gainful.goals import BALDClosedForm
+from gainful.reproduce import bald_approximation
+from gainful.reproduce.bald import STRATEGIES, learning_curves
+from gainful.reproduce.bald_artificial import draw
+from gainful.reproduce.bald_preference import _drawn, cart
+
+
+def test_slice_samples_have_the_moments_of_the_posterior():
+    K = np.array([[4.0, 1.5], [1.5, 2.0]])
+    yes = np.array([True, False])
+    z = np.linspace(-12, 12, 601)
+    f = np.stack(np.meshgrid(z, z, indexing="ij"), axis=-1)
+    weight = np.exp(-0.5 * np.einsum("abi,ij,abj->ab", f, np.linalg.inv(K), f)) * ndtr(f[..., 0]) * ndtr(-f[..., 1])
+    weight /= weight.sum()
+    mean = np.einsum("ab,abi->i", weight, f)
+    cov = np.einsum("ab,abi,abj->ij", weight, f, f) - np.outer(mean, mean)
+    draws = bald_approximation.slice_samples(K, yes, np.random.default_rng(0))
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.1)
+    np.testing.assert_allclose(np.cov(draws.T), cov, atol=0.25)
+
+
+def test_the_closed_form_of_the_experiment_is_that_of_the_goal():
+    post = gf.GP(gf.SE(0.5, 3.0)).condition(gf.Data().add(gf.Binary(), [[0.0], [1.0]], [True, False]))
+    X = np.linspace(-1, 2, 7)[:, None]
+    ours = bald_approximation._closed_form(post.mean(X), post.variance(X))
+    np.testing.assert_allclose(ours, BALDClosedForm().score(post, gf.Binary(), X), atol=1e-12)
+
+
+def test_the_gold_standard_is_exact_for_a_normal_belief():
+    rng = np.random.default_rng(1)
+    m, v = np.array([0.3, -1.0]), np.array([0.5, 2.0])
+    draws = rng.normal(m, np.sqrt(0.5 * v), (40_000, 2))  # half of the variance in the draws, half given each
+    prior = [gf.GP(gf.SE(1.0, each), gf.ConstantMean(c)).condition(gf.Data()) for c, each in zip(m, v, strict=True)]
+    wanted = [gf.information(p, gf.Binary(), [[0.0]])[0] for p in prior]
+    found, _ = bald_approximation._gold(draws, 0.5 * v)
+    np.testing.assert_allclose(found, wanted, atol=5e-3)
+
+
+def test_artificial_sets_have_the_blocks_they_are_named_for():
+    middle = draw("block in the middle", np.random.default_rng(0))
+    assert 0.25 < middle.yes[middle.block].mean() < 0.75
+    np.testing.assert_array_equal(middle.yes[~middle.block], middle.X[~middle.block, 0] > 0)
+    corner = draw("block in the corner", np.random.default_rng(0))
+    assert corner.yes[corner.block].all()
+    board = draw("checkerboard", np.random.default_rng(0))
+    assert board.block is None
+    assert 0.4 < board.yes.mean() < 0.6
+
+
+def test_every_strategy_of_the_experiment_asks_each_place_once_and_is_scored():
+    problem = draw("block in the middle", np.random.default_rng(2))
+    rows = learning_curves(problem, list(STRATEGIES), 4, 0)
+    assert len(rows) == 5 * len(STRATEGIES)
+    assert all(0.0 <= row["accuracy"] <= 1.0 for row in rows)
+
+
+def test_cart_is_breimans():
+    X, y = cart(40_000, np.random.default_rng(0))
+    assert set(np.unique(X[:, 0])) == {-1.0, 1.0}
+    assert set(np.unique(X[:, 1:])) == {-1.0, 0.0, 1.0}
+    up = X[:, 0] > 0
+    for rows, sign, columns in ((up, 3.0, (1, 2, 3)), (~up, -3.0, (4, 5, 6))):
+        design = np.column_stack([np.ones(rows.sum()), X[rows][:, 1:]])
+        found = np.linalg.lstsq(design, y[rows], rcond=None)[0]
+        wanted = np.zeros(10)
+        wanted[[0, *columns]] = [sign, 3.0, 2.0, 1.0]
+        np.testing.assert_allclose(found, wanted, atol=0.06)
+        assert np.std(y[rows] - design @ found) == pytest.approx(np.sqrt(2.0), rel=0.02)
+
+
+def test_pairs_prefer_the_larger_target():
+    X, y = np.arange(10.0)[:, None], np.arange(10.0) ** 2
+    pairs, first = _drawn(X, y, 50, np.random.default_rng(0))
+    np.testing.assert_array_equal(first, pairs[:, 0, 0] > pairs[:, 1, 0])
