@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 _SETS = ("block in the middle", "block in the corner", "checkerboard")
 _QUERIES = {"block in the middle": 40, "block in the corner": 30, "checkerboard": 60}
 _PLAIN, _BLOCK, _TEST = 150, 75, 400
-_INDUCTIVE = ("BALD", "random", "MES", "QBC 2", "QBC 100", "SVM", "IVM", "empirical error")
+_INDUCTIVE = ("BALD", "random", "MES", "QBC 2", "QBC 100", "SVM", "empirical error")  # IVM sees the pool's answers
 
 
 def _settings(quick: bool) -> list[Setting]:
@@ -59,6 +59,8 @@ def draw(name: str, rng: np.random.Generator) -> Problem:
         if name == "block in the middle":
             yes = np.where(block, rng.random(len(X)) < 0.5, yes)
             test = test[np.any(np.abs(test) > half, axis=1)]  # where there is something to learn
+    order = rng.permutation(len(X))  # ties go to the first: no part of the pool must come first
+    X, yes, block = X[order], yes[order], None if block is None else block[order]
     priors = {"SE.lengthscale": LogNormal(-0.7, 0.7), "SE.variance": LogNormal(1.5, 1.0)}
     fitted = fit(GP(SE(0.5, 4.0), priors=priors), Data().add(Binary(name="label"), X, yes), starts=1)
     return Problem(X, yes, test, _labels(name, test), fitted.gp, block)
@@ -101,7 +103,12 @@ def _claims(rows: list[Row]) -> list[Claim]:
     best = max(accuracy, key=lambda name: accuracy[name])
     gap = more(board, best, "accuracy") if best != "BALD" else Estimate(0.0, 0.0, 0.0)
     statement = f"on the checkerboard BALD is within noise of the best inductive method ({best})"
-    out.append(Claim(statement, "best or among the best", gap.value, gap.low, gap.high, gap.low <= 0.0))
+    told = float(np.mean(column(ends(board), "accuracy", strategy="IVM")))
+    note = (
+        f"Accuracy {accuracy['BALD']:.3f}; random {accuracy['random']:.3f}. IVM, which is told the answers of the pool "
+        f"before it chooses, as in the text, reaches {told:.3f}."
+    )
+    out.append(Claim(statement, "best or among the best", gap.value, gap.low, gap.high, gap.low <= 0.0, note))
     return out
 
 
