@@ -9,6 +9,7 @@ from gainful.goals import BALDClosedForm
 from gainful.reproduce import bald_approximation
 from gainful.reproduce.bald import STRATEGIES, learning_curves
 from gainful.reproduce.bald_artificial import draw
+from gainful.reproduce.bald_benchmarks import extra_answers, load
 from gainful.reproduce.bald_preference import _drawn, cart
 
 
@@ -79,3 +80,34 @@ def test_pairs_prefer_the_larger_target():
     X, y = np.arange(10.0)[:, None], np.arange(10.0) ** 2
     pairs, first = _drawn(X, y, 50, np.random.default_rng(0))
     np.testing.assert_array_equal(first, pairs[:, 0, 0] > pairs[:, 1, 0])
+
+
+def test_extra_answers_count_from_where_a_curve_stays_above_the_level():
+    def curve(strategy, accuracies):
+        return [
+            {"set": "a", "repetition": 0, "strategy": strategy, "answers": n, "accuracy": value, "full": 1.0}
+            for n, value in enumerate(accuracies)
+        ]
+
+    rows = curve("BALD", [0.5, 0.98, 0.99, 1.0]) + curve("late", [0.5, 0.98, 0.9, 0.98]) + curve("never", [0.5] * 4)
+    assert extra_answers(rows) == {"BALD": [0.0], "late": [2.0], "never": [3.0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns", "share"),
+    [
+        ("australian", 690, 14, 0.445),
+        ("crabs", 200, 5, 0.5),
+        ("vehicle", 429, 18, 0.494),
+        ("cancer", 683, 9, 0.35),
+        ("wine", 178, 13, 0.331),
+        ("wdbc", 569, 30, 0.373),
+        ("letter E-F", 1543, 16, 0.498),
+        ("letter D-P", 1608, 16, 0.501),
+    ],
+)
+def test_tables_are_what_is_known_of_them(data_folder, name, rows, columns, share):
+    X, yes = load(name)
+    assert X.shape == (rows, columns)
+    assert yes.mean() == pytest.approx(share, abs=0.01)
+    np.testing.assert_allclose(X.std(axis=0), 1.0)
