@@ -1,8 +1,8 @@
 """bald 5, Figs. 4 and 5: learning curves on real classification tables, and extra answers needed relative to BALD.
 
 Tables with more than two classes are made into two as is usual for them: crabs by sex, vehicle the two cars (opel,
-saab) against each other, wine the first kind against the others, letters E against F and D against P. Where a text gives no
-sizes, here: a pool of at most 200 rows, at most 300 test rows, 70 answers.
+saab) against each other, wine the first kind against the others, letters E against F and D against P. The text gives
+no sizes; here a pool of at most 200 rows, at most 300 test rows, and 70 answers.
 """
 
 from __future__ import annotations
