@@ -456,3 +456,12 @@ def test_a_copied_journal_goes_its_own_way(tmp_path):
     shutil.copy(tmp_path / "a", tmp_path / "b")
     gf.Campaign.resume(tmp_path / "b").stop()
     assert gf.Campaign.resume(tmp_path / "a").stopped is None
+
+
+def test_a_pool_without_names_takes_those_of_the_gp_in_their_order():
+    campaign = gf.Campaign(gf.Pool([[0.0, 1.0], [1.0, 0.5]]), LAB, GP)
+    assert campaign.ask() is not None
+    with pytest.raises(gf.InvalidInput, match="gp"):
+        gf.Campaign(gf.Pool([[0.0, 1.0]], names=["north", "east"]), LAB, GP)
+    with pytest.raises(gf.InvalidInput):
+        gf.Campaign(gf.Pool([[0.0, 1.0, 2.0]]), LAB, GP)

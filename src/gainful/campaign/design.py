@@ -159,8 +159,10 @@ def _require_name(constraint: Within | Callable[..., Any]) -> None:
 def _fits(gp: GP, names: Sequence[str]) -> None:
     """A kernel or mean for other dimensions is refused here, in its own words."""
     probe = np.zeros((1, len(names)))
-    if gp.space is not None and tuple(gp.space.names) != tuple(names):
-        raise InvalidInput("gp", f"a gp over {list(names)}, like the space", list(gp.space.names), "match them")
+    unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array
+    theirs = None if gp.space is None else tuple(gp.space.names)
+    if theirs is not None and theirs != tuple(names) and not (unnamed and len(theirs) == len(names)):
+        raise InvalidInput("gp", f"a gp over {list(names)}, like the space", list(theirs), "match them")
     gp.kernel.diag(probe)
     gp.mean(probe)
 
