@@ -17,6 +17,7 @@ from gainful.goals.entropy import binary_entropy, conditional_entropy, interval_
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Detection, Instrument, Interval, Point
+from gainful.numerics.cholesky import semidefinite_root
 from gainful.space import evenly
 
 __all__ = ["ABOUT", "information", "information_given"]
@@ -133,7 +134,7 @@ def _expected_set_entropy(m: Array, v: Array) -> Array:
     """
     n, k = m.shape
     rule = np.polynomial.legendre.leggauss(_per_panel(k))
-    lower = _semidefinite_root(v)
+    lower = semidefinite_root(v)
     z = np.zeros((n, 1, 0))
     weight, log_missed = np.ones((n, 1)), np.zeros((n, 1))
     for j in range(k):
@@ -156,7 +157,7 @@ def _expected_by_points(m: Array, v: Array) -> Array:
     """The same over evenly spread points, folded so that the integrand is periodic: to 1e-3 bits for four places."""
     unit = 1.0 - np.abs(2.0 * evenly(_POINTS, m.shape[1], np.random.default_rng(0)) - 1.0)
     z = ndtri(np.clip(unit, 1e-15, 1.0 - 1e-15))
-    g = m[:, None, :] + np.einsum("qj,nij->nqi", z, _semidefinite_root(v))
+    g = m[:, None, :] + np.einsum("qj,nij->nqi", z, semidefinite_root(v))
     return np.asarray(binary_entropy(np.exp(log_ndtr(-g).sum(axis=2))).mean(axis=1))
 
 
@@ -171,15 +172,3 @@ def _panels(centre: Array, sd: Array, rule: tuple[Array, Array]) -> tuple[Array,
     z = middle[..., None] + half[..., None] * rule[0]
     weights = half[..., None] * rule[1] * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
     return z.reshape(*centre.shape, -1), weights.reshape(*centre.shape, -1)
-
-
-def _semidefinite_root(v: Array) -> Array:
-    """Lower triangular L with L Lᵀ = v, row by row; places of a set may coincide, so pivots may be zero."""
-    n, k, _ = v.shape
-    lower = np.zeros_like(v)
-    for j in range(k):
-        for i in range(j):
-            rest = v[:, j, i] - np.einsum("nl,nl->n", lower[:, j, :i], lower[:, i, :i])
-            lower[:, j, i] = np.divide(rest, lower[:, i, i], out=np.zeros(n), where=lower[:, i, i] > 0.0)
-        lower[:, j, j] = np.sqrt(np.maximum(v[:, j, j] - np.sum(lower[:, j, :j] ** 2, axis=1), 0.0))
-    return lower

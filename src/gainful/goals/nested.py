@@ -22,7 +22,7 @@ from scipy.special import ndtr, xlogy
 
 from gainful.goals.entropy import conditional_entropy, interval_entropy
 from gainful.goals.information import information_given
-from gainful.goals.readings import SAME, Asked, Readings, edges_of, mixing, noise_of, ratio, semidefinite_root
+from gainful.goals.readings import SAME, Asked, Readings, edges_of, mixing, noise_of, ratio, root_of
 from gainful.instruments import Detection, Instrument, Interval, Point
 from gainful.numerics.orthant import bvn_cdf
 
@@ -91,7 +91,7 @@ def given_numbers(readings: Readings) -> Given:
     rest = Readings(readings.instruments, readings.rows, readings.mean, cov, readings.rounding).take(others)
     kept = _discrete_rows(rest)
     if len(numbers) > len(kept):  # fewer dimensions than numbers: only discrete readings care where their mean is
-        moves = semidefinite_root(np.einsum("brp,bsp->brs", moves, moves)[:, kept][:, :, kept])
+        moves = root_of(np.einsum("brp,bsp->brs", moves, moves)[:, kept][:, :, kept])
         full = np.zeros((len(readings), len(order), len(kept)))
         full[:, kept] = moves
         moves = full

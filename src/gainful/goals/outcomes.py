@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, xlogy
 
 from gainful.goals.entropy import interval_entropy
-from gainful.goals.readings import Asked, Readings, edges_of, mixing, ratio, semidefinite_root
+from gainful.goals.readings import Asked, Readings, edges_of, mixing, ratio, root_of
 from gainful.instruments import Detection, Instrument, Interval, Point
 from gainful.numerics.blas import matmul
 
@@ -73,7 +73,7 @@ def spread_out(n: int, d: int, after: int = 0) -> Array:
 
 def outcomes(readings: Readings, size: Size) -> Outcomes:
     """Outcomes of the pending queries (one case; numbers first) and readings within each."""
-    root = semidefinite_root(readings.cov)[0]
+    root = root_of(readings.cov)[0]
     levels = [_levels(i) for i in readings.instruments]
     few = all(levels) and float(np.prod([float(n) for n in levels])) <= size.outcomes
     if few:
@@ -287,7 +287,7 @@ def _shares(instrument: Instrument, below: list[Array]) -> list[Array]:
 def _missed(pending: Outcomes, case: _Case) -> Array:
     """P(nothing of a set is heard | readings), (Q, J, M): the set's own values are drawn along with the readings."""
     shape, k = pending.weight.shape, case.mean.shape[1]
-    root = semidefinite_root(case.after - np.eye(k))
+    root = root_of(case.after - np.eye(k))
     own = ndtri(spread_out(int(np.prod(shape)), k, after=3 * pending.z.shape[2])).reshape(*shape, k)
     missed = np.ones((*shape, len(root)))
     for row in range(k):

@@ -20,6 +20,7 @@ from gainful.goals.entropy import features
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Binary, Detection, Instrument, Interval, Point
 from gainful.numerics.blas import matmul
+from gainful.numerics.cholesky import semidefinite_root
 
 __all__ = [
     "SAME",
@@ -32,8 +33,8 @@ __all__ = [
     "ratio",
     "read",
     "read_with",
+    "root_of",
     "rows_of",
-    "semidefinite_root",
 ]
 
 Array = NDArray[np.float64]
@@ -167,7 +168,7 @@ class Asked:
     @cached_property
     def root(self) -> Array:
         """Lower triangular L with L Lᵀ the covariance of the pending readings."""
-        return semidefinite_root(self.pending.cov)[0]
+        return root_of(self.pending.cov)[0]
 
     @property
     def left(self) -> Array:
@@ -209,16 +210,9 @@ def read_with(posterior: Posterior, queries: Sequence[Query], instrument: Instru
     return Asked(old, instrument, m.reshape(M, k), cov, cross.reshape(M, k, -1), RESOLUTION * prior.reshape(M, k))
 
 
-def semidefinite_root(cov: Array) -> Array:
+def root_of(cov: Array) -> Array:
     """Lower triangular L with L Lᵀ = cov, (B, R, R); what is only rounding of a variance is none of it."""
-    lower = np.zeros_like(cov)
-    for j in range(cov.shape[1]):
-        for i in range(j):
-            rest = cov[:, j, i] - np.einsum("bl,bl->b", lower[:, j, :i], lower[:, i, :i])
-            lower[:, j, i] = ratio(rest, lower[:, i, i])
-        left = cov[:, j, j] - np.sum(lower[:, j, :j] ** 2, axis=1)
-        lower[:, j, j] = np.sqrt(np.where(left < SAME * cov[:, j, j], 0.0, left))
-    return lower
+    return semidefinite_root(cov, SAME)
 
 
 def ratio(a: Array, b: Array) -> Array:

@@ -236,3 +236,22 @@ def remove(old: Factor, index: int, block: int = 64) -> Factor:
         out[index + start :, index + start : index + stop] = np.tril(turned[:, :-1])
         carry[start:] = turned[:, -1]
     return Factor(out, jitter=old.jitter)
+
+
+def semidefinite_root(cov: Array, rounding: float = 0.0) -> Array:
+    """Lower triangular L with L Lᵀ = cov, (B, R, R), whose pivots may be zero: two values may be one and the same.
+
+    What is left of a variance below `rounding` of itself is taken for nothing.
+
+    >>> semidefinite_root(np.ones((1, 2, 2)))[0].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    lower = np.zeros_like(cov)
+    for j in range(cov.shape[1]):
+        for i in range(j):
+            rest = cov[:, j, i] - np.einsum("bl,bl->b", lower[:, j, :i], lower[:, i, :i])
+            pivot = lower[:, i, i]
+            lower[:, j, i] = np.divide(rest, pivot, out=np.zeros(len(cov)), where=pivot > 0.0)
+        left = cov[:, j, j] - np.sum(lower[:, j, :j] ** 2, axis=1)
+        lower[:, j, j] = np.sqrt(np.where(left <= rounding * cov[:, j, j], 0.0, left))
+    return lower
