@@ -16,6 +16,8 @@ from gainful.goals.decision import (
     Zhu,
 )
 from gainful.goals.design import IntegratedVariance
+from gainful.goals.lookahead import outlook
+from gainful.goals.refitted import Refitted
 from gainful.testing import check_goal
 
 ASK = gf.Binary()
@@ -127,6 +129,63 @@ def test_refits_by_ep_agree_closely_and_differ_in_near_ties_of_the_first_ten(nam
     # What is lost at any rank by following the one step, of the whole range of the refitted score.
     assert np.max(np.abs(wanted[first] - wanted[theirs])) < 0.1 * np.ptp(wanted)
     assert np.corrcoef(got, wanted)[0, 1] > 0.99
+
+
+REFITTED = [name for name in NAMES if name != "model change"]
+
+
+@pytest.mark.parametrize("name", REFITTED)
+def test_with_the_leaders_refitted_their_ranking_is_that_of_refits_from_scratch(name):
+    post, candidates, reference = ahead.problem(candidates=30, seed=2)
+    goal, value, places = _cases(post, candidates, reference)[name]
+    got = Refitted(goal, first=10).score(post, ASK, candidates)
+    wanted = _brute(value, _named(ahead.refit), post, candidates, places)
+    first = np.argsort(-wanted)[:10]
+    assert np.argsort(-got)[:10].tolist() == first.tolist()
+    assert got[first] - got[first[0]] == pytest.approx(wanted[first] - wanted[first[0]], abs=1e-8)
+
+
+def test_what_is_behind_the_leaders_is_not_refitted_and_stays_behind():
+    post, candidates, reference = ahead.problem(candidates=30, seed=2)
+    goal = ExpectedError(reference)
+    by_step, refits = goal.score(post, ASK, candidates), Refitted(goal, first=30).score(post, ASK, candidates)
+    got = Refitted(goal, first=3).score(post, ASK, candidates)
+    done = np.isclose(got, refits, rtol=0, atol=1e-12)
+    assert 3 <= done.sum() < 15
+    moved = (got - by_step)[~done]
+    assert moved == pytest.approx(np.full(len(moved), (refits - by_step)[done].mean()), abs=1e-12)
+    assert got[~done].max() < np.sort(got[done])[-3]
+    assert np.argsort(-got)[:3].tolist() == np.argsort(-refits)[:3].tolist()
+
+
+@pytest.mark.parametrize(
+    ("instrument", "predict"),
+    [(gf.Ordinal([-0.5, 0.5], 0.3), None), (gf.Point(0.5), ASK), (gf.Interval(0.2, width=0.8), ASK)],
+    ids=["ranks", "numbers", "intervals"],
+)
+def test_leaders_of_any_kind_of_answer_are_refitted(instrument, predict):
+    """One candidate by hand: every answer that lookahead takes, each with a posterior from scratch."""
+    post, candidates, reference = ahead.problem()
+    goal = ExpectedError(reference, predict)
+    got = Refitted(goal, first=1).score(post, instrument, candidates[:1])
+    m, v = post.functional(instrument, candidates[:1])
+    nodes = outlook(instrument, m, v)
+    total = 0.0
+    for weight, answer in zip(nodes.weight[0], nodes.answers[0], strict=True):
+        data = post.data.add(instrument, candidates[0], answer)
+        after = gf.GP(post.kernel, post.prior_mean).condition(data)
+        seen = after.answers(predict or instrument, reference).probabilities
+        total += weight * np.mean(1.0 - seen.max(axis=1))
+    assert got == pytest.approx(-total, abs=1e-8)
+
+
+def test_only_goals_that_look_ahead_are_refitted():
+    with pytest.raises(gf.InvalidInput, match="looks ahead"):
+        Refitted(gf.Learn())
+    with pytest.raises(gf.InvalidInput, match="first"):
+        Refitted(EmpiricalError(), first=0)
+    post, candidates, _ = ahead.problem()
+    assert len(Refitted(EmpiricalError()).score(post, ASK, candidates[:0])) == 0
 
 
 def test_reductions_are_from_what_is_now():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ProbabilityOfImprovement,
         UpperConfidenceBound,
     )
+    from gainful.goals.refitted import Refitted
     from gainful.goals.svm import ActiveSVM
     from gainful.goals.uncertainty import Entropy, LeastConfidence, Margin
 
@@ -56,6 +57,7 @@ _LATER = {
     "Margin": "uncertainty",
     "ProbabilityOfImprovement": "optimum",
     "QueryByCommittee": "committee",
+    "Refitted": "refitted",
     "UpperConfidenceBound": "optimum",
     "Zhu": "decision",
 }
@@ -87,6 +89,7 @@ __all__ = [
     "PerCost",
     "ProbabilityOfImprovement",
     "QueryByCommittee",
+    "Refitted",
     "Strategy",
     "UpperConfidenceBound",
     "Zhu",

@@ -21,25 +21,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import as_queries
+from gainful.data import Batch, Data, as_queries
 from gainful.errors import InvalidInput
 from gainful.goals.readings import RESOLUTION
 from gainful.inference.posterior import Posterior
-from gainful.instruments import Instrument, Point
+from gainful.instruments import Instrument, Point, Preference
 from gainful.instruments.answers import DiscreteAnswers, IntervalAnswers, NormalAnswers
 from gainful.numerics.normal import log_ndtr_between
 
 __all__ = [
     "Outlook",
+    "Refitting",
     "Step",
     "Watched",
     "as_reference",
     "outlook",
+    "refitting",
     "refuse_mixture",
     "steps",
     "watch",
@@ -63,17 +66,19 @@ class Outlook(NamedTuple):
     """The possible answers of M queries, as what they do to the k values that each sees.
 
     weight (M, Q), rows summing to one; d1 (M, Q, k) and d2 (M, Q, k, k) of log Z; shrink (M, Q), 1 + v·d2 without its
-    cancellation where k is 1; values, the answers (Q,) where they are discrete.
+    cancellation where k is 1; answers (M, Q, ...), in canonical form; values, the same (Q,) where they are discrete.
     """
 
     weight: Array
     d1: Array
     d2: Array
     shrink: Array
+    answers: Array
     values: tuple[float, ...] | None
 
     def some(self, part: slice) -> Outlook:
-        return Outlook(self.weight[part], self.d1[part], self.d2[part], self.shrink[part], self.values)
+        weight, d1, d2, shrink, answers, values = self
+        return Outlook(weight[part], d1[part], d2[part], shrink[part], answers[part], values)
 
 
 class Seen(NamedTuple):
@@ -111,13 +116,13 @@ def outlook(instrument: Instrument, m: Array, v: Array, means: bool = True) -> O
         raise InvalidInput("instrument", "one with numbers, intervals or a few answers", instrument, "use one of ours")
     Q = len(nodes) // max(len(m), 1)
     p = instrument.log_partition(nodes, np.concatenate([m] * Q), np.concatenate([v] * Q))
-    log_z, d1, d2, shrink = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in p)
+    log_z, d1, d2, shrink, given = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in (*p, nodes))
     if d1.ndim == 2:
         d1, d2 = d1[..., None], d2[..., None, None]
     elif d1.shape[-1] == 1:  # a set of one place is a place, but says nothing of shrink
         shrink = 1.0 + v[:, :, 0] * d2[..., 0, 0]
     values = answers.values if isinstance(answers, DiscreteAnswers) else None
-    return Outlook(np.exp(log_z) if weight is None else weight, d1, d2, shrink, values)
+    return Outlook(np.exp(log_z) if weight is None else weight, d1, d2, shrink, given, values)
 
 
 def _interval_nodes(answers: IntervalAnswers) -> tuple[Array, Array]:
@@ -205,11 +210,76 @@ class Step:
         return np.asarray(np.einsum("mq,mq->m", self.outlook.weight, values))
 
 
+class Refitting(Posterior):
+    """A posterior that looks ahead by conditioning on each answer in full, older sites and all, instead of one step.
+
+    Exact for what EP is exact for, and as slow as that many answers are; those already tried are remembered.
+    """
+
+    @cached_property
+    def _tried(self) -> dict[tuple[Instrument, bytes, bytes], Posterior]:
+        return {}
+
+    def after(self, instrument: Instrument, query: Array, answer: Array) -> Posterior:
+        """The posterior after this answer, in canonical form, to one query."""
+        key = instrument, query.tobytes(), answer.tobytes()
+        if key not in self._tried:
+            self._tried[key] = self.condition(Data((Batch(instrument, query[None], answer[None]),)))
+        return self._tried[key]
+
+
+def refitting(belief: Posterior) -> Refitting:
+    """The same belief, looking ahead in full."""
+    return Refitting(belief.prior_mean, belief.kernel, belief.data, belief.solution, belief.inference)
+
+
+@dataclass(frozen=True, eq=False)
+class Refit(Step):
+    """The same, with moments (M, Q, R), and those of what the query itself sees (M, Q), from conditioning in full."""
+
+    means: Array
+    variances: Array
+    owns: tuple[Array, Array]
+
+    @property
+    def mean(self) -> Array:
+        return self.means
+
+    @property
+    def variance(self) -> Array:
+        return self.variances
+
+    @property
+    def own(self) -> tuple[Array, Array]:
+        return self.owns
+
+
+def _refitted(belief: Refitting, instrument: Instrument, queries: Array, step: Step) -> Refit:
+    """Conditioning on every answer of these queries; one that cannot be keeps its step, which counts for nothing."""
+    sees: Instrument = Point() if step.watched.queries.ndim == 2 else Preference()
+    means, variances = step.mean, step.variance
+    one_value = instrument.query != "set"
+    own = step.own if one_value else (np.zeros(0), np.zeros(0))
+    for i, q in np.argwhere(step.outlook.weight > 0.0):
+        after = belief.after(instrument, queries[i], step.outlook.answers[i, q])
+        if len(step.watched):
+            means[i, q], variances[i, q] = after.functional(sees, step.watched.queries)
+        if one_value:
+            mean, variance = after.functional(instrument, queries[i : i + 1])
+            own[0][i, q], own[1][i, q] = mean[0], variance[0]
+    return Refit(step.outlook, step.seen, step.watched, step.cross, means, variances, own)
+
+
 def steps(
     belief: Posterior, instrument: Instrument, places: ArrayLike, watched: Watched, *, means: bool = True
 ) -> Iterator[tuple[slice, Step]]:
-    """The queries a few at a time, so that arrays (M, Q, R) of them fit into memory, whatever M and R are."""
+    """The queries a few at a time, so that arrays (M, Q, R) of them fit into memory, whatever M and R are.
+
+    Of a `Refitting` belief every query and answer is conditioned on in full.
+    """
     queries, _ = as_queries(instrument, places)
+    again = belief if isinstance(belief, Refitting) else None
+    means = means or again is not None  # then variances depend on a number, too
     many = max(1, min(_MANY // max(len(watched), 1), _QUERIES))
     for i in range(0, len(queries), many):
         part = queries[i : i + many]
@@ -222,7 +292,8 @@ def steps(
         some = max(1, _SOME // max(ahead.weight.shape[1] * max(len(watched), k * k), 1))
         for j in range(0, len(part), some):
             few, end = slice(j, j + some), min(i + j + some, i + len(part))
-            yield slice(i + j, end), Step(ahead.some(few), seen.some(few), watched, cross[few])
+            step = Step(ahead.some(few), seen.some(few), watched, cross[few])
+            yield slice(i + j, end), step if again is None else _refitted(again, instrument, part[few], step)
 
 
 def _seen(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
