@@ -58,6 +58,43 @@ def test_several_starts_do_not_do_worse_than_one():
     assert gf.fit(gp, data, starts=5).log_density >= gf.fit(gp, data, starts=1).log_density - 1e-8
 
 
+def _tried_by(monkeypatch, gp, data, **options):
+    """The fit, and every theta that it looked at."""
+    seen, density = [], Problem.log_density
+
+    def watched(self, theta, *rest):
+        seen.append(np.array(theta))
+        return density(self, theta, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Problem, "log_density", watched)
+        return gf.fit(gp, data, **options), seen
+
+
+def test_the_first_step_of_a_search_stays_near_and_does_not_jump_to_a_corner_of_the_box(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (60, 2))
+    data = gf.Data().add(gf.Point(0.3), X, np.sin(5 * X[:, 0]) + 0.05 * rng.normal(size=60))
+    _, seen = _tried_by(monkeypatch, gf.GP(gf.SE([1.0, 1.0])), data, starts=1)
+    assert 0.0 < np.linalg.norm(seen[1] - seen[0]) < 1.0 + 1e-9
+
+
+def test_a_start_that_ends_where_another_did_is_not_followed_to_the_last_digit(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 1, (40, 1))
+    data = gf.Data().add(gf.Point(0.1), X, np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=40))
+    gp = gf.GP(gf.SE(0.3))
+    start = gf.fit(gp, data, starts=1).problem.theta + 0.5
+    once, seen_once = _tried_by(monkeypatch, gp, data, starts=[start])
+    twice, seen_twice = _tried_by(monkeypatch, gp, data, starts=[start, start])
+    assert twice.log_density == once.log_density
+    assert len(seen_twice) < 2 * len(seen_once)
+    assert twice.tried[1] == pytest.approx(once.log_density, abs=0.01)
+    # What is better is followed to the end, whichever comes first.
+    other = _tried_by(monkeypatch, gp, data, starts=[start + np.array([3.0, 0.0, 2.0]), start])[0]
+    assert other.log_density == pytest.approx(once.log_density, abs=1e-5)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
 def test_default_priors_keep_a_fit_to_few_points_within_reason(n, scale):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
@@ -26,6 +26,9 @@ __all__ = ["Fitted", "fit"]
 Array = NDArray[np.float64]
 
 _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from where it was, in theta
+_WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
+_ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
+_SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +99,10 @@ def fit(
         value = problem.log_density(problem.theta)[0]
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")], [])
     bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
-    found = [_search(problem, start, bounds) for start in _starts(problem, starts, rng)]
+    found: list[Found] = []
+    for start in _starts(problem, starts, rng):
+        best = max((each[0] for each in found), default=-np.inf)
+        found.append(_search(problem, start, bounds, best))
     found = [each for each in found if np.isfinite(each[0])]
     if not found:
         raise NumericalError(
@@ -109,8 +115,11 @@ def fit(
 Found = tuple[float, Array, bool, str]
 
 
-def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -> Found:
-    """One start: the density reached, theta there, whether L-BFGS was satisfied, and its message."""
+def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]], best: float) -> Found:
+    """One start: the density reached, theta there, whether the search was satisfied, and what it says of itself.
+
+    A start that slows down below `best`, what another has reached, is not followed to the end.
+    """
     # Sites need not be final on the way: EP's evidence is stationary in them.
     loose = (
         replace(problem.inference, tolerance=max(1e-7, problem.inference.tolerance))
@@ -121,23 +130,33 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
     low, high = np.array(bounds).T
     full = problem.theta.copy()
     sites: Sites | None = None
-    worst = (
-        1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
-    )
+    size = 0.0  # of the objective's gradient at the start
+    gains, value, enough = (np.inf, np.inf), np.inf, False
 
     def objective(part: Array) -> tuple[float, Array]:
-        nonlocal sites
+        nonlocal sites, size
         full[problem.free] = part
         try:
             value, gradient, evidence = rough.log_density(full, sites)
+            usable = bool(np.isfinite(value) and np.all(np.isfinite(gradient)))
         except NumericalError:
+            usable = False
+        if not usable:
             sites = None
-            return worst, np.zeros_like(part)
-        if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
-            sites = None
-            return worst, np.zeros_like(part)
+            return _WORST, np.zeros_like(part)
         sites = evidence.sites if evidence.convergence else None
-        return -value, -gradient[problem.free]
+        uphill = gradient[problem.free]
+        # L-BFGS begins with a step as long as the gradient, which in a box may go straight to its corner.
+        size = size or max(1.0, float(np.sqrt(uphill @ uphill)))
+        return -value / size, -uphill / size
+
+    def watch(intermediate_result: OptimizeResult) -> None:
+        nonlocal gains, value, enough
+        now = float(intermediate_result.fun) * size
+        gains, value = (gains[1], value - now), now
+        enough = max(gains) <= (_SLOW if -now < best + _SLOW else _ENOUGH * max(abs(now), 1.0))
+        if enough:
+            raise StopIteration
 
     done = minimize(
         objective,
@@ -145,18 +164,18 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]]) -
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": 200, "ftol": 2e-9, "gtol": 1e-5},
+        callback=watch,
+        options={"maxiter": 200, "ftol": 0.0, "gtol": 1e-8},
     )
     theta = problem.theta.copy()
     theta[problem.free] = done.x
-    value = -float(done.fun) if done.fun < worst else -np.inf
+    reached = -float(done.fun) * size if size and done.fun < _WORST else -np.inf
     # Near the maximum the line search can end on rounding; what counts is whether there is anywhere left to climb.
-    uphill = np.where(
-        done.x <= low, np.minimum(done.jac, 0.0), np.where(done.x >= high, np.maximum(done.jac, 0.0), done.jac)
-    )
-    settled = bool(done.success) or float(np.max(np.abs(uphill))) < 1e-4 * max(1.0, abs(value))
+    slope = done.jac * size
+    uphill = np.where(done.x <= low, np.minimum(slope, 0.0), np.where(done.x >= high, np.maximum(slope, 0.0), slope))
+    settled = enough or bool(done.success) or float(np.max(np.abs(uphill))) < 1e-4 * max(1.0, abs(reached))
     message = f"{done.nit} steps of L-BFGS, gradient {float(np.max(np.abs(uphill))):.1e} at the end"
-    return value, theta, settled, message
+    return reached, theta, settled, message
 
 
 def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, float]]) -> Fitted:
