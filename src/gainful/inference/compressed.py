@@ -36,6 +36,9 @@ def low_rank_root(cov: Array) -> Array | None:
     if n < _SMALLEST:
         return None
     largest = float(np.max(np.diagonal(cov)))
+    some = np.linspace(0, n - 1, n // 3 + 1).astype(np.intp)  # where these have full rank, the rank is too high
+    if lapack.dpstrf(cov[np.ix_(some, some)], tol=_NEGLIGIBLE * largest, lower=1)[2] == len(some):
+        return None
     lower, pivots, rank, _ = lapack.dpstrf(cov, tol=_NEGLIGIBLE * largest, lower=1)
     if rank > n // 3:
         return None
@@ -83,6 +86,11 @@ class Compressed:
     @cached_property
     def keep(self) -> Array:
         return 1.0 - self.sites.precision * self.variance
+
+    def covariance(self, rows: Rows) -> Array:
+        """Cov of these rows, (n, n)."""
+        parts = self.spread[:, rows]
+        return matmul(parts.T, parts)
 
     def block_covariance(self, rows: Rows) -> Array:
         parts = self.spread[:, rows]

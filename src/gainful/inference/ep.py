@@ -19,7 +19,8 @@ from gainful.data import Layout
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.cavities import Proposal, propose
 from gainful.inference.compressed import Compressed, compress, low_rank_root
-from gainful.inference.sites import Block, Conditioned, Sites, condition_on
+from gainful.inference.response import response
+from gainful.inference.sites import Block, Conditioned, Grown, Sites, condition_on, grow
 from gainful.inference.solution import Convergence, Solution, gaussian_evidence, warm
 from gainful.instruments.base import Rows
 from gainful.numerics.anderson import History, step
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 State = TypeVar("State", Conditioned, Compressed)
 
 
+_NEAR = 0.05  # of a standard deviation: a mismatch from which Newton's steps are tried
 _HELD = (
     "some answers contradict others so strongly that their sites would widen the belief without bound; these sites "
     "were held at zero precision and match the mean alone: "
@@ -78,11 +80,20 @@ class EP:
             settled = Convergence(True, 0, 0.0, "exact: every answer is Gaussian")
             exact = condition_on(sites, mean, cov)
             return Solution(exact, gaussian_evidence(layout, exact), settled)
-        pace = Pace()
+        pace, warmed = Pace(), start is not None and not hold
         root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
+
+        def full_form(new: Sites) -> Conditioned:
+            return condition_on(new, mean, cov)
+
         if root is not None:
+
+            def low_form(new: Sites) -> Compressed:
+                return compress(new, mean, root)
+
             try:
-                found = self._iterate(layout, sites, lambda new: compress(new, mean, root), hold, pace)
+                low_found = self._close_in(layout, low_form(sites), low_form, pace) if warmed else None
+                found = low_found or self._iterate(layout, sites, low_form, hold, pace)
             except NumericalError:
                 found = None  # this form cannot: the full one decides
             if found is not None:
@@ -90,7 +101,12 @@ class EP:
                 sites = low.sites
                 if proposal.residual <= self.tolerance and low.resolution <= self.tolerance:
                     return self._solution(layout, condition_on(sites, mean, cov), proposal, pace, hold)
-        full = self._iterate(layout, sites, lambda new: condition_on(new, mean, cov), hold, pace)
+        full = None
+        if warmed:
+            before = start.before if isinstance(start, Grown) and root is None else None
+            grown = None if before is None else grow(sites, before, mean, cov)
+            full = self._close_in(layout, grown or full_form(sites), full_form, pace)
+        full = full or self._iterate(layout, sites, full_form, hold, pace)
         if full is None:
             raise ImproperBelief(
                 "expectation propagation found no step that leaves a proper belief; the likelihoods are not "
@@ -114,6 +130,44 @@ class EP:
             if moved is None:
                 return None
             state, pace = moved
+
+    def _close_in(
+        self, layout: Layout, state: State, condition: Callable[[Sites], State], pace: Pace
+    ) -> tuple[State, Pace, Proposal] | None:
+        """Newton's steps from a belief that is nearly right; None where it is not, or a step does not help.
+
+        The derivative of an earlier look serves again where it will do: the mismatch shrinks about as it did before.
+        """
+        rows, sites = layout.scalar_rows, state.sites
+        there, last = None, np.inf
+        proposal = propose(layout, state)
+        pace = replace(pace, iteration=pace.iteration + 1)
+        while proposal.residual > self.tolerance:
+            if not proposal.residual < min(0.25 * last, _NEAR):
+                return None
+            if there is None or 4.0 * proposal.residual**2 / last > self.tolerance:
+                there = response(layout, state)
+            if there is None:
+                return None
+            last = proposal.residual
+            asked = (
+                proposal.sites.precision[rows] - sites.precision[rows],
+                proposal.sites.shift[rows] - sites.shift[rows],
+            )
+            precision, shift = sites.precision.copy(), sites.shift.copy()
+            step = there.step(*asked, tolerance=max(0.1 * self.tolerance / last, 0.02 * last, 1e-10))
+            precision[rows] += step[0]
+            shift[rows] += step[1]
+            sites = Sites(precision, shift, sites.blocks)
+            try:
+                state = condition(sites)
+            except NumericalError:
+                return None
+            if not np.all(state.keep[rows] > 0.0):
+                return None
+            proposal = propose(layout, state)
+            pace = replace(pace, iteration=pace.iteration + 1)
+        return state, pace, proposal
 
     def _solution(self, layout: Layout, state: Conditioned, proposal: Proposal, pace: Pace, hold: bool) -> Solution:
         if not proposal.residual <= 1.0 and pace.iteration >= 100:

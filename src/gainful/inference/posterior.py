@@ -19,7 +19,7 @@ from gainful.data import Data, Layout, as_queries
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
-from gainful.inference.sites import Conditioned, Sites, solve_with
+from gainful.inference.sites import Conditioned, Grown, Sites, solve_with
 from gainful.inference.solution import Convergence, Inference, Solution, carried, gaussian_evidence
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
@@ -198,7 +198,8 @@ class Posterior:
             except NumericalError:
                 pass  # not without jitter: factor from scratch below, where jitter is reported
         if not layout.gaussian:
-            sites = self._first_sites(more, sites, size)
+            first = self._first_sites(more, sites, size)
+            sites = Grown(first.precision, first.shift, first.blocks, self._state)
         return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
 
     def without(self, observations: int | Iterable[int]) -> Posterior:

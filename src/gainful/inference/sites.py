@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.errors import NumericalError
 from gainful.instruments.base import Rows
 from gainful.numerics.blas import matmul
-from gainful.numerics.cholesky import Factor, factor
+from gainful.numerics.cholesky import Factor, extend, factor
 
 Array = NDArray[np.float64]
 
@@ -182,6 +183,19 @@ class Conditioned:
         """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
         return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
 
+    def covariance(self, rows: Rows) -> Array:
+        """Cov of these uncoupled rows, (n, n), from B⁻¹ = I − R Cov[g] R; nothing but its variance for a site so weak
+        that this has lost its digits."""
+        scale = self.root.scale[rows]
+        told = scale**2 * self.variance[rows] > 1e-9
+        per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=told)
+        inverse = self.factor.inverse_of(self.inverse_root)
+        out = inverse if np.array_equal(rows, np.arange(len(inverse))) else inverse[np.ix_(rows, rows)]
+        out *= per_scale
+        out *= -per_scale[:, None]
+        out.flat[:: len(out) + 1] = self.variance[rows]
+        return out
+
     def block_covariance(self, rows: Rows) -> Array:
         """Cov of each k coupled rows, (n, k, k)."""
         n, k = rows.shape
@@ -207,3 +221,34 @@ def solve_with(sites: Sites, mean: Array, cov: Array, done: Factor) -> Condition
     fitted = mean + matmul(cov, root.transposed_times(x))
     x += done.solve(root.target - root.times(fitted) - root.sign * x)
     return Conditioned(sites, mean, cov, done, root.transposed_times(x))
+
+
+@dataclass(frozen=True)
+class Grown(Sites):
+    """Sites of a belief, in front, and of answers that are new: to begin from, knowing the belief `before` them."""
+
+    before: Conditioned | None = None
+
+
+def grow(sites: Sites, before: Conditioned, mean: Array, cov: Array) -> Conditioned | None:
+    """The belief after the sites, of which the first are those of `before`: O(N²), or None where it takes a new factor.
+
+    The inverse of L = [[L₁, 0], [l, L₂]] is [[W₁, 0], [−L₂⁻¹ l W₁, L₂⁻¹]].
+    """
+    old, size = before.factor, before.sites.size
+    alone = not (sites.blocks or before.sites.blocks) and np.all(sites.root.sign[size:] > 0.0)
+    if not alone or old.sign is not None or old.order is not None or old.jitter > 0.0 or not size:
+        return None
+    rows = sites.root.gram_rows(cov, size)
+    try:
+        new = extend(old, rows[:, :size], rows[:, size:])
+    except NumericalError:
+        return None
+    state = solve_with(sites, mean, cov, new)
+    corner = Factor(np.asfortranarray(new.lower[size:, size:]))
+    inverse = np.zeros_like(new.lower)
+    inverse[:size, :size] = before.inverse_root
+    inverse[size:, :size] = -corner.half(matmul(new.lower[size:, :size], before.inverse_root))
+    inverse[size:, size:] = corner.inverse_root()
+    state.__dict__["inverse_root"] = inverse
+    return state

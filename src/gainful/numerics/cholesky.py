@@ -91,7 +91,15 @@ class Factor:
 
     def inverse(self) -> Array:
         """B⁻¹ in full."""
-        root = self.inverse_root()
+        return self.inverse_of(self.inverse_root())
+
+    def inverse_of(self, root: Array) -> Array:
+        """B⁻¹ in full, from its root, where that is there already."""
+        if self.sign is None and self.order is None and self.size:
+            lower = np.asarray(lapack.dlauum(root, lower=1)[0])
+            out = lower + lower.T
+            out.flat[:: self.size + 1] *= 0.5
+            return out
         return matmul(root.T if self.sign is None else root.T * self.sign, root)
 
     def into_inverse(self) -> Array:
