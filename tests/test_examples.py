@@ -18,3 +18,13 @@ def test_the_example_of_batches_orders_resumes_and_corrects(tmp_path):
     events = (tmp_path / "moisture.jsonl").read_text()
     assert events.count('"event": "created"') == 1
     assert "the bags were swapped" in events
+
+
+def test_the_example_of_comparing_says_who_is_better_and_what_it_left_out(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "compare.py", tmp_path], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "1 column of row numbers left out: well" in done.stdout
+    assert done.stdout.count("the reference") == 2
+    assert not done.stderr
+    assert (tmp_path / "wells" / "report.html").exists()

@@ -265,11 +265,49 @@ def test_a_row_without_a_number_is_a_failure_that_names_the_column(tmp_path: Pat
     assert "row['error']: expected a finite number" in summary.failures[0].reason
 
 
-def test_an_experiment_that_other_processes_cannot_import_is_refused(tmp_path: Path) -> None:
-    local = replace(toys.TOY, name="local")
-    with pytest.raises(gf.InvalidInput, match="Here"):
-        run(local, tmp_path)
-    assert run(local, tmp_path, quick=True, workers=Here()).ran == 4
+def test_an_experiment_made_at_run_time_needs_only_a_run_that_other_processes_can_import(
+    tmp_path: Path, whole: bytes
+) -> None:
+    made = replace(toys.TOY, claims=lambda rows: toys.claims(rows))
+    run(made, tmp_path / "made", workers=Processes(2))
+    assert (tmp_path / "made" / "result.json").read_bytes() == whole
+    local = replace(made, run=lambda setting, seed: toys.run(setting, seed))
+    with pytest.raises(gf.InvalidInput, match=r"make its run a function of a module.*Here"):
+        run(local, tmp_path / "local")
+    assert run(local, tmp_path / "local", quick=True, workers=Here()).ran == 4
+
+
+def test_what_is_common_reaches_every_repetition_but_neither_its_seed_nor_the_table(
+    tmp_path: Path, original: Path
+) -> None:
+    shared = replace(toys.TOY, common={"colour": "red", "sizes": (1, 2)})
+    summary = run(shared, tmp_path, workers=Here())
+    assert (tmp_path / "rows.csv").read_bytes() == (original / "rows.csv").read_bytes()
+    assert json.loads((tmp_path / "result.json").read_text())["common"] == {"colour": "red", "sizes": [1, 2]}
+    assert repetitions_of(shared, True, 0)[0].given == {
+        "costs": [10, 7],
+        "repetition": 0,
+        "colour": "red",
+        "sizes": [1, 2],
+    }
+    assert summary.rows[0].keys() == {"costs", "repetition", "who", "error", "steps"}
+    with pytest.raises(gf.InvalidInput, match="expected a run with colour 'blue', got a run with colour 'red'"):
+        run(replace(shared, common={"colour": "blue", "sizes": [1, 2]}), tmp_path, workers=Here())
+    with pytest.raises(gf.InvalidInput, match="colour None"):
+        run(toys.TOY, tmp_path, workers=Here())
+    with pytest.raises(gf.InvalidInput, match="common: expected dicts of values that JSON has"):
+        run(replace(shared, common={"colour": object()}), tmp_path, workers=Here())
+
+
+def test_rows_with_seconds_are_timings_and_no_part_of_the_result(tmp_path: Path, original: Path) -> None:
+    timed = replace(toys.TOY, run=lambda setting, seed: [*toys.run(setting, seed), {"who": "first", "seconds": 0.5}])
+    summary = run(timed, tmp_path, workers=Here())
+    assert (tmp_path / "result.json").read_bytes() == (original / "result.json").read_bytes()
+    assert [row["seconds"] for row in summary.timings] == [0.5] * 12
+    assert (tmp_path / "timings.csv").read_text().splitlines()[:2] == [
+        "costs,repetition,who,seconds",
+        '"[10, 7]",0,first,0.5',
+    ]
 
 
 def test_figures_that_cannot_be_drawn_do_not_cost_the_result(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from gainful import __version__
-from gainful.cli import demo, reproduce
+from gainful.cli import compare, demo, reproduce
 
 __all__ = ["app"]
 
 app = typer.Typer(name="gainful", no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
 app.command()(demo.demo)
+app.command()(compare.compare)
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from gainful.reproduce import Failed, Workers
 
 __all__ = ["app"]
 
@@ -18,7 +14,6 @@ app = typer.Typer(
 )
 
 _OUT = Path("out") / "reproduce"
-_SHOWN = 3  # failures that are shown in full
 
 
 @app.command("list")
@@ -53,26 +48,13 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment, or what is left of it: an interrupted run continues with the same command."""
-    from gainful.cli.progress import choose_watcher
+    from gainful.cli.running import carried_out
     from gainful.cli.tables import claims_table, console
     from gainful.reproduce import find
-    from gainful.reproduce import run as reproduce
 
     title = find(name)
     folder = out or _OUT / (title.name + ("-quick" if quick else ""))
-    watcher = choose_watcher()
-    try:
-        summary = reproduce(
-            name, folder, quick=quick, seed=seed, workers=_workers(processes, dask), fresh=fresh, watcher=watcher
-        )
-    except KeyboardInterrupt:
-        typer.echo(f"\nInterrupted. What is finished is in {folder}; the same command continues.", err=True)
-        raise typer.Exit(130) from None
-    if summary.failures:
-        _print_failures(summary.failures)
-        failed, finished = len(summary.failures), summary.kept + summary.ran
-        typer.echo(f"\nFailed: {failed}. Finished and kept: {finished}. The same command tries again.", err=True)
-        raise typer.Exit(1)
+    summary = carried_out(name, folder, quick=quick, seed=seed, processes=processes, dask=dask, fresh=fresh)
     assert summary.result is not None
     console().print(claims_table(summary.result, title.title))
     typer.echo(f"Written to {folder}: result.json, rows.csv, figures.")
@@ -92,20 +74,3 @@ def report(
     for folder, finished in unfinished_runs(directory):
         typer.echo(f"{folder}: not finished ({finished} repetitions so far)")
     typer.echo(f"Written: {written}")
-
-
-def _workers(processes: int | None, dask: str | None) -> Workers:
-    from gainful.reproduce import Cluster, Here, Processes
-
-    if dask is not None:
-        if processes is not None:
-            raise typer.BadParameter("give either --processes or --dask", param_hint="--dask")
-        return Cluster(dask)
-    return Here() if processes == 0 else Processes(processes)
-
-
-def _print_failures(failures: tuple[Failed, ...]) -> None:
-    for failed in failures[:_SHOWN]:
-        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{failed.reason}", file=sys.stderr)
-    for failed in failures[_SHOWN:]:
-        print(f"{failed.repetition.key} failed: {failed.reason.strip().splitlines()[-1]}", file=sys.stderr)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -11,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gainful.reproduce import Experiment
+from gainful.reproduce import Experiment, Standing
 from gainful.reproduce.files import missing_files
 from gainful.reproduce.report import interval, number, verdict
+from gainful.reproduce.statistics import Estimate
 
-__all__ = ["claims_table", "console", "experiments_table"]
+__all__ = ["claims_table", "console", "experiments_table", "standings_table"]
 
 
 def console() -> Console:
@@ -45,6 +47,41 @@ def claims_table(result: Mapping[str, Any], title: str) -> Table:
         measured, published = number(claim["measured"]), number(claim["published"])
         table.add_row(statement, Text(published), measured, interval(claim), Text(verdict(claim), style=style))
     return table
+
+
+def standings_table(standings: Sequence[Standing], seconds: Mapping[str, float]) -> Table:
+    """Strategies by one measure; `seconds` for each query, by strategy."""
+    first = standings[0]
+    words = first.measure.words
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("strategy", overflow="fold")
+    table.add_column(f"{words},\nmean over the curve", justify="right")
+    table.add_column(f"less {first.reference}'s", justify="right")
+    table.add_column("")
+    if first.needed is not None:
+        table.add_column("97.5 % of the\nwhole pool after")
+        table.add_column("seconds\nper query", justify="right")
+    for each in standings:
+        style = {"better": "blue", "worse": "dark_orange3"}.get(each.verdict, "dim")
+        gain = "" if each.gain is None else _with_half(each.gain, sign="+")
+        cells: list[str | Text] = [Text(each.strategy), _with_half(each.area), gain, Text(each.verdict, style=style)]
+        if each.needed is not None:
+            cells += [Text(each.needed_in_words), f"{seconds[each.strategy]:.2g}"]
+        table.add_row(*cells)
+    return table
+
+
+def _with_half(estimate: Estimate, sign: str = "") -> str:
+    """A mean and half of its 95 % interval, which is symmetric, to the digits that the half has.
+
+    >>> _with_half(Estimate(0.89304, 0.88004, 0.90604))
+    '0.893 ± 0.013'
+    """
+    half = estimate.high - estimate.value
+    if not math.isfinite(half):
+        return f"{estimate.value:{sign}.4g}"
+    digits = 3 if half == 0.0 else max(0, 1 - math.floor(math.log10(half)))
+    return f"{estimate.value:{sign}.{digits}f} ± {half:.{digits}f}"
 
 
 def _table(*names: str) -> Table:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from gainful.campaign import Campaign
 from gainful.goals import IVM, ActiveSVM, EmpiricalError, Entropy, Kapoor, Learn, QueryByCommittee, Zhu
 from gainful.gp import GP
+from gainful.inference import Posterior
 from gainful.instruments import Binary
+from gainful.reproduce.curves import Style, draw_curves, learning_curve
 from gainful.reproduce.experiment import Row
-from gainful.reproduce.table import column, select
 from gainful.selection import Random
 from gainful.space import Pool
 
@@ -70,29 +71,23 @@ COLOURS = {
 def learning_curves(problem: Problem, names: list[str], queries: int, seed: int) -> list[Row]:
     """Accuracy on the test places after every answer, and how many queries lay in the block, for each strategy."""
     judge = Binary(name="label")
+    block = np.zeros(len(problem.X), dtype=bool) if problem.block is None else problem.block
+
+    def judged(posterior: Posterior, asked: list[int]) -> Row:
+        right = (posterior.mean(problem.test) > 0.0) == problem.test_yes
+        inside = [i for i in asked if block[i]]
+        return {
+            "accuracy": float(np.mean(right)),
+            "in_block": len(inside),
+            "yes_in_block": int(np.sum(problem.yes[inside])),
+        }
+
     rows: list[Row] = []
     for name in names:
         goal = STRATEGIES[name](problem, seed)
         campaign = Campaign(Pool(problem.X), judge, problem.gp, goal, seed=seed, repeat=False)
-        rows += [{"strategy": name, **row} for row in _one(campaign, problem, queries)]
-    return rows
-
-
-def _one(campaign: Campaign, problem: Problem, queries: int) -> list[Row]:
-    inside = yes = 0
-    rows: list[Row] = []
-    for told in range(queries + 1):
-        right = (campaign.posterior.mean(problem.test) > 0.0) == problem.test_yes
-        rows.append({"answers": told, "accuracy": float(np.mean(right)), "in_block": inside, "yes_in_block": yes})
-        if told == queries:
-            break
-        query = campaign.ask()
-        if query is None:
-            break
-        i = int(np.flatnonzero(np.all(query.place == problem.X, axis=1))[0])
-        campaign.tell(query, bool(problem.yes[i]))
-        if problem.block is not None and problem.block[i]:
-            inside, yes = inside + 1, yes + int(problem.yes[i])
+        found, _ = learning_curve(campaign, problem.X, problem.yes.tolist(), queries, judged)
+        rows += [{"strategy": name, **row} for row in found]
     return rows
 
 
@@ -100,21 +95,13 @@ def curves(panels: list[tuple[str, list[Row]]], what: str, ylabel: str, path: Pa
     """Mean curves with their 95 % bands, one panel for each data set."""
     from matplotlib.figure import Figure
 
+    look = {name: Style(colour, width=2.5 if name == "BALD" else 1.4) for name, colour in COLOURS.items()}
     figure = Figure(figsize=(4.2 * len(panels), 4.0), layout="constrained")
     axes_of = np.atleast_1d(figure.subplots(1, len(panels)))
     for axes, (title, rows) in zip(axes_of, panels, strict=True):
-        for name in dict.fromkeys(row["strategy"] for row in rows):
-            mine = select(rows, strategy=name)
-            counts = sorted({row["answers"] for row in mine})
-            values = np.array([column(mine, what, answers=n) for n in counts])
-            middle, half = values.mean(axis=1), 1.96 * values.std(axis=1) / np.sqrt(values.shape[1])
-            bold = name == "BALD"
-            axes.plot(counts, middle, color=COLOURS[name], lw=2.5 if bold else 1.4, label=name, zorder=3 if bold else 2)
-            axes.fill_between(counts, middle - half, middle + half, color=COLOURS[name], alpha=0.12, lw=0)
+        draw_curves(axes, rows, what, look)
         axes.set_title(title, loc="left", fontsize=11)
         axes.set_xlabel("answers")
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.spines[["top", "right"]].set_visible(False)
     axes_of[0].set_ylabel(ylabel)
     handles, labels = axes_of[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False, fontsize=9)

@@ -6,6 +6,8 @@ of a lost worker to the others, and of workers that come later gives them their 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from gainful import __version__
 from gainful.errors import GainfulError, InvalidInput, MissingExtra
 from gainful.reproduce.experiment import Experiment
 from gainful.reproduce.files import missing_files
-from gainful.reproduce.registry import find
+from gainful.reproduce.registry import locate
 from gainful.reproduce.repetition import Failed, Outcome, Repetition, outcome_of
 from gainful.reproduce.workers import Watcher, keep_blas_on_one_thread, perform
 
@@ -47,9 +49,9 @@ class Cluster:
                     perform,
                     address,
                     __version__,
-                    each.setting,
+                    each.given,
                     each.seed,
-                    key=f"gainful-{experiment.name}-{__version__}-{each.seed}",
+                    key=_key(experiment, each),
                     retries=_RETRIES,
                 ): each
                 for each in repetitions
@@ -59,6 +61,12 @@ class Cluster:
             finally:
                 with suppress(OSError):  # the scheduler is gone
                     client.cancel(list(futures))  # of an interrupted run, what has not begun
+
+
+def _key(experiment: Experiment, repetition: Repetition) -> str:
+    """What Dask knows the task by: two comparisons may share seeds, but nothing else."""
+    digest = hashlib.sha256(json.dumps(repetition.given, sort_keys=True).encode()).hexdigest()[:16]
+    return f"gainful-{experiment.name}-{__version__}-{repetition.seed}-{digest}"
 
 
 def _outcomes(client: Any, futures: dict[Any, Repetition]) -> Iterator[Outcome]:
@@ -126,7 +134,8 @@ def _inspect(client: Any, address: str, watcher: Watcher) -> None:
 def _problem(address: str) -> str:
     """On a worker: what keeps it from running the experiment, if anything."""
     try:
-        missing = missing_files(find(address).data)
+        found = locate(address)
+        missing = missing_files(found.data if isinstance(found, Experiment) else ())
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return f"without {', '.join(missing)} in the folder GAINFUL_DATA" if missing else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One published experiment.
+    """One published experiment, or one made at run time that is run in the same way.
 
     `settings(quick)` lists the repetitions, one dict of JSON values each, no two alike. `run(setting, seed)` does one
     of them and returns tidy rows; it is a function of its two arguments and nothing else, so that it gives the same
@@ -56,6 +56,10 @@ class Experiment:
     the same world. `claims(rows)` and `figures(rows, folder)` see the rows of all repetitions in the order of the
     settings, each joined with its setting (where both have a name, the row's value wins); `figures` draws into the
     folder and returns what it drew. `data` names the files that are needed from the folder GAINFUL_DATA.
+
+    `common` is what all repetitions share, in JSON values: `run` finds it in every setting, a run is continued only if
+    it is the same, and result.json has it once. It is in neither seeds nor rows. A row with a column `seconds` is a
+    timing: it goes to timings.csv, and `claims` and `figures` do not see it.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Experiment:
     claims: Callable[[list[Row]], list[Claim]]
     figures: Callable[[list[Row], Path], list[Path]]
     data: tuple[str | DataFile, ...] = ()
+    common: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -34,7 +34,14 @@ class Identity:
     quick: bool
     seed: int
     gainful: str
+    common: Mapping[str, Any] = field(default_factory=dict)
     schema: int = SCHEMA
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """As the first line of the journal has it."""
+        record = json.loads(json.dumps(asdict(self)))
+        return record if self.common else {name: value for name, value in record.items() if name != "common"}
 
 
 class Journal:
@@ -48,7 +55,7 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / JOURNAL
         if not path.exists():
-            write_atomically(path, _line(asdict(identity)))
+            write_atomically(path, _line(identity.record))
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
             _lock(self._file, folder)
@@ -139,9 +146,10 @@ def _check(
     repetitions: list[Repetition],
 ) -> None:
     """Refuse to continue a run that is another one."""
-    wanted = asdict(identity)
-    differences = [f"{name} {header.get(name)!r}" for name in wanted if header.get(name) != wanted[name]]
-    asked = [f"{name} {wanted[name]!r}" for name in wanted if header.get(name) != wanted[name]]
+    wanted, found = _flat(identity.record), _flat(header)
+    names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
+    differences = [f"{name} {found.get(name)!r}" for name in names]
+    asked = [f"{name} {wanted.get(name)!r}" for name in names]
     remedy = "give another folder with --out, or start over with --fresh, which keeps the old one under another name"
     if differences:
         got = f"a run with {', '.join(differences)}"
@@ -151,6 +159,10 @@ def _check(
     if strangers:
         got = f"{len(strangers)} finished ones that it no longer has, such as {strangers[0]}"
         raise InvalidInput(str(folder), "repetitions of the experiment as it is now", got, remedy)
+
+
+def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
+    return {**header.get("common", {}), **{name: value for name, value in header.items() if name != "common"}}
 
 
 def _lock(file: int, folder: Path) -> None:

@@ -97,7 +97,7 @@ class _Process:
     def give(self, task: Repetition) -> None:
         self.task = task
         with suppress(OSError):  # it is dead, and `take` will say so
-            self.pipe.send((task.setting, task.seed))
+            self.pipe.send((task.given, task.seed))
 
     def take(self) -> tuple[Repetition, dict[str, object] | None]:
         """The task and what came of it: None if the process died over it."""

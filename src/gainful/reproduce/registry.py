@@ -9,14 +9,18 @@ import difflib
 import os
 import pkgutil
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from gainful.errors import InvalidInput
-from gainful.reproduce.experiment import Experiment
+from gainful.reproduce.experiment import Experiment, Row, Setting
 
-__all__ = ["address_of", "experiments", "find", "resolve"]
+__all__ = ["Run", "address_of", "experiments", "find", "locate", "resolve"]
+
+Run = Callable[[Setting, int], list[Row]]
 
 _PACKAGE = "gainful.reproduce"
 _ATTRIBUTE = "EXPERIMENT"
@@ -32,7 +36,22 @@ def experiments() -> dict[str, Experiment]:
 
 def find(name: str) -> Experiment:
     """The experiment of that name, or at that address ("module:ATTRIBUTE", also in the current folder)."""
-    module_name, _, attribute = resolve(name).partition(":")
+    address = resolve(name)
+    found = _at(address)
+    if not isinstance(found, Experiment):
+        got = f"{type(found).__name__} at {address}"
+        raise InvalidInput("name", "the address of an Experiment", got, "write it as module:ATTRIBUTE")
+    return found
+
+
+def locate(address: str) -> Experiment | Run:
+    """What `address_of` gave the address of, in another process."""
+    found = _at(resolve(address))
+    return found if callable(found) else find(address)
+
+
+def _at(address: str) -> Any:
+    module_name, _, attribute = address.partition(":")
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
@@ -40,11 +59,7 @@ def find(name: str) -> Experiment:
             raise  # the module is there, but something that it needs is not
         remedy = "run from the folder of that module, or put its folder on PYTHONPATH"
         raise InvalidInput("name", "a module that can be imported", module_name, remedy) from None
-    experiment = getattr(module, attribute, None)
-    if not isinstance(experiment, Experiment):
-        got = f"{type(experiment).__name__} at {module_name}:{attribute}"
-        raise InvalidInput("name", "the address of an Experiment", got, "write it as module:ATTRIBUTE")
-    return experiment
+    return getattr(module, attribute, None)
 
 
 def resolve(name: str) -> str:
@@ -63,15 +78,19 @@ def resolve(name: str) -> str:
 
 
 def address_of(experiment: Experiment) -> str:
-    """Where another process finds the experiment: the module of its `run`, and the name it has there."""
+    """Where another process finds the experiment: the module of its `run`, and the name that it has there.
+
+    An experiment that was made at run time has no name. All that other processes need is its `run`, which has one.
+    """
     module_name = getattr(experiment.run, "__module__", None) or "?"
     module = sys.modules.get(module_name)
-    names = [name for name, value in vars(module).items() if value is experiment] if module else []
+    known = vars(module).items() if module else ()
+    names = [name for wanted in (experiment, experiment.run) for name, value in known if value is wanted]
     if module_name == "__main__" or not names:
         raise InvalidInput(
             "experiment",
             "one that other processes can import",
             f"{experiment.name!r}, whose run is in {module_name}",
-            "keep it in a module next to its run function, give 'module:ATTRIBUTE', or use workers=Here()",
+            "make its run a function of a module, give 'module:ATTRIBUTE', or use workers=Here()",
         )
     return f"{module_name}:{names[0]}"

@@ -11,8 +11,8 @@ import json
 import math
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from gainful.errors import InvalidInput
@@ -23,11 +23,15 @@ __all__ = ["Failed", "Finished", "Outcome", "Repetition", "attempt", "derive_see
 
 @dataclass(frozen=True)
 class Repetition:
-    """A setting as JSON has it (lists, never tuples), the seed that belongs to it, and its canonical form."""
+    """A setting as JSON has it (lists, never tuples), the seed that belongs to it, and its canonical form.
+
+    `given` is what `run` is given: the setting, and what the repetition has in common with all others.
+    """
 
     setting: Setting
     seed: int
     key: str
+    given: Setting = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,13 @@ Outcome = Finished | Failed
 def repetitions_of(experiment: Experiment, quick: bool, seed: int) -> list[Repetition]:
     """All repetitions of an experiment, in the order of its settings."""
     found: dict[str, Repetition] = {}
+    common = json.loads(_canonical(dict(experiment.common), "common"))
     for setting in experiment.settings(quick):
         key = _canonical(setting)
         if key in found:
             raise InvalidInput("settings", "no two alike", key, "number the repetitions, for instance")
-        found[key] = Repetition(json.loads(json.dumps(setting)), derive_seed(experiment.name, seed, key), key)
+        own = json.loads(json.dumps(setting))
+        found[key] = Repetition(own, derive_seed(experiment.name, seed, key), key, common | own)
     if not found:
         raise InvalidInput("settings", "at least one repetition", "none", f"see settings(quick={quick})")
     return list(found.values())
@@ -73,11 +79,11 @@ def derive_seed(name: str, seed: int, key: str) -> int:
     return int.from_bytes(digest[:8], "big") >> 11
 
 
-def attempt(experiment: Experiment, setting: Setting, seed: int) -> dict[str, Any]:
+def attempt(run: Callable[[Setting, int], list[Row]], setting: Setting, seed: int) -> dict[str, Any]:
     """Run one repetition; plain values only, so that they may cross a wire: rows and seconds, or the reason."""
     started = time.perf_counter()
     try:
-        rows = [_plain(row) for row in experiment.run(setting, seed)]
+        rows = [_plain(row) for row in run(setting, seed)]
     except Exception:
         return {"reason": traceback.format_exc()}
     return {"rows": rows, "seconds": time.perf_counter() - started}
@@ -90,13 +96,13 @@ def outcome_of(repetition: Repetition, came: Mapping[str, Any]) -> Outcome:
     return Finished(repetition, came["rows"], came["seconds"])
 
 
-def _canonical(setting: object) -> str:
+def _canonical(setting: object, argument: str = "settings") -> str:
     try:
         if not isinstance(setting, dict):
             raise TypeError("not a dict")
         return json.dumps(setting, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput("settings", "dicts of values that JSON has", setting, str(error)) from None
+        raise InvalidInput(argument, "dicts of values that JSON has", setting, str(error)) from None
 
 
 def _plain(row: Mapping[str, Any]) -> Row:

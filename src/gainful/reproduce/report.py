@@ -14,7 +14,17 @@ from gainful.errors import InvalidInput
 from gainful.reproduce.journal import JOURNAL, read_journal, write_atomically
 from gainful.reproduce.runner import FIGURES, RESULT, RUN
 
-__all__ = ["Run", "finished_runs", "interval", "number", "page", "unfinished_runs", "verdict", "write_report"]
+__all__ = [
+    "Heading",
+    "Run",
+    "finished_runs",
+    "interval",
+    "number",
+    "page",
+    "unfinished_runs",
+    "verdict",
+    "write_report",
+]
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,13 @@ def unfinished_runs(folder: str | Path) -> list[tuple[Path, int]]:
     return [(path.parent, len(read_journal(path)[1])) for path in journals if not path.with_name(RESULT).exists()]
 
 
-def write_report(folder: str | Path) -> Path:
+def write_report(folder: str | Path, heading: Heading | None = None) -> Path:
     """Write report.html about all finished runs of a folder into that folder; its path."""
     runs = finished_runs(folder)
     if not runs:
         raise InvalidInput("folder", "at least one finished run in it", str(folder), "gainful reproduce run NAME")
     path = Path(folder) / "report.html"
-    write_atomically(path, page(runs).encode())
+    write_atomically(path, page(runs, heading or Heading()).encode())
     return path
 
 
@@ -86,7 +96,15 @@ def verdict(claim: Mapping[str, Any]) -> str:
     return "✓ holds" if claim["holds"] else "✗ does not hold"
 
 
-def page(runs: Sequence[Run]) -> str:
+@dataclass(frozen=True)
+class Heading:
+    """What a page says first."""
+
+    title: str = "Published experiments, run again"
+    lead: str = "What was published, what gainful measured with its 95 % interval, and whether the claim holds."
+
+
+def page(runs: Sequence[Run], heading: Heading) -> str:
     """The whole page."""
     contents = "".join(_summary_row(i, each) for i, each in enumerate(runs))
     sections = "\n".join(_section(i, each) for i, each in enumerate(runs))
@@ -95,13 +113,13 @@ def page(runs: Sequence[Run]) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Published experiments, run again</title>
+<title>{escape(heading.title)}</title>
 <style>{_STYLE}</style>
 </head>
 <body>
 <main>
-<h1>Published experiments, run again</h1>
-<p class="lead">What was published, what gainful measured with its 95 % interval, and whether the claim holds.</p>
+<h1>{escape(heading.title)}</h1>
+<p class="lead">{escape(heading.lead)}</p>
 <table>
 <thead><tr><th>Experiment</th><th>Source</th><th class="n">Repetitions</th><th>Claims that hold</th></tr></thead>
 <tbody>{contents}</tbody>
@@ -127,30 +145,38 @@ def _summary_row(index: int, run: Run) -> str:
 
 def _section(index: int, run: Run) -> str:
     result = run.result
-    published = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(number(value))}</dd>" for name, value in result["published"].items()
-    )
-    claims = "".join(_claim_row(claim) for claim in result["claims"])
+    printed = any(claim["published"] is not None for claim in result["claims"]) or not result.get("common")
+    claims = "".join(_claim_row(claim, printed) for claim in result["claims"])
+    published = '<th class="n">Published</th>' if printed else ""
     figures = "".join(_figure(path) for path in run.figures)
     return f"""<section id="run-{index}">
 <h2>{escape(result["title"])}{_quick(run)}</h2>
 <p class="source">{escape(result["source"])}</p>
 <h3>Claims</h3>
 <table>
-<thead><tr><th>Claim</th><th class="n">Published</th><th class="n">Measured</th><th class="n">95 % interval</th>
+<thead><tr><th>Claim</th>{published}<th class="n">Measured</th><th class="n">95 % interval</th>
 <th></th></tr></thead>
 <tbody>{claims}</tbody>
 </table>
 {figures}
-<details><summary>What was published</summary><dl>{published}</dl></details>
+{_details("What was published", result["published"])}{_details("What was run", result.get("common", {}))}
 <p class="how">{escape(_how(run))}</p>
 </section>"""
 
 
-def _claim_row(claim: Mapping[str, Any]) -> str:
+def _details(title: str, values: Mapping[str, Any]) -> str:
+    if not values:
+        return ""
+    words = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in values.items()}
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(number(value))}</dd>" for name, value in words.items())
+    return f"<details><summary>{title}</summary><dl>{listed}</dl></details>"
+
+
+def _claim_row(claim: Mapping[str, Any], printed: bool) -> str:
     note = f'<div class="note">{escape(claim["note"])}</div>' if claim["note"] else ""
+    published = f'<td class="n">{escape(number(claim["published"]))}</td>' if printed else ""
     return (
-        f'<tr><td>{escape(claim["statement"])}{note}</td><td class="n">{escape(number(claim["published"]))}</td>'
+        f"<tr><td>{escape(claim['statement'])}{note}</td>{published}"
         f'<td class="n">{number(claim["measured"])}</td><td class="n">{interval(claim)}</td>'
         f'<td class="{"holds" if claim["holds"] else "fails"}">{verdict(claim)}</td></tr>'
     )

@@ -4,7 +4,8 @@ FOLDER/repetitions.jsonl   the journal: what is run, and every finished repetiti
 FOLDER/result.json         the claims; the same bytes wherever and in whatever order the repetitions ran
 FOLDER/rows.csv            the tidy table behind them
 FOLDER/figures/*.png
-FOLDER/run.json            when, where and how long: all that may differ between two runs
+FOLDER/timings.csv         the rows that are timings, if there are any
+FOLDER/run.json            when, where and how long: this and the timings are all that may differ between two runs
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import shutil
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from gainful.reproduce.workers import Here, Watcher, Workers
 
 __all__ = ["FIGURES", "RESULT", "RUN", "Silent", "Summary", "run"]
 
-RESULT, TABLE, RUN, FIGURES = "result.json", "rows.csv", "run.json", "figures"
+RESULT, TABLE, RUN, FIGURES, TIMINGS = "result.json", "rows.csv", "run.json", "figures", "timings.csv"
 
 
 class Silent:
@@ -58,6 +59,7 @@ class Summary:
     """How a run went: `result` is what result.json says, or None while repetitions are missing.
 
     Of all repetitions `kept` were finished before and `ran` were finished now; `failures` are tried again next time.
+    `rows` and `timings` are the tables, of all repetitions, once none is missing.
     """
 
     folder: Path
@@ -65,6 +67,8 @@ class Summary:
     kept: int
     ran: int
     failures: tuple[Failed, ...]
+    rows: list[Row] = field(default_factory=list, repr=False)
+    timings: list[Row] = field(default_factory=list, repr=False)
 
 
 def run(
@@ -92,7 +96,7 @@ def run(
         watcher.say(f"The earlier run is now in {aside}.")
     started, begun = datetime.now(UTC), time.perf_counter()
     failures: list[Failed] = []
-    with Journal(folder, Identity(value.name, quick, seed, __version__), repetitions) as journal:
+    with Journal(folder, Identity(value.name, quick, seed, __version__, value.common), repetitions) as journal:
         if journal.torn:
             watcher.say("The last line of the journal was cut short, so that repetition runs again.")
         left = [each for each in repetitions if each.key not in journal.kept]
@@ -131,13 +135,17 @@ def run(
             order = {each.key: i for i, each in enumerate(repetitions)}
             failures.sort(key=lambda each: order[each.repetition.key])
             return Summary(folder, None, kept, ran, tuple(failures))
-        rows = journal.rows(repetitions)
+        everything = journal.rows(repetitions)
+        rows = [row for row in everything if "seconds" not in row]
+        timings = [row for row in everything if "seconds" in row]
+        if timings:
+            write_atomically(folder / TIMINGS, to_csv(timings).encode())
         result = _write_results(value, rows, folder, quick, seed, len(repetitions))
         try:
             _draw(value, rows, folder)
         except (MissingExtra, ModuleNotFoundError) as error:
             watcher.say(f"No figures: {error}")
-        return Summary(folder, result, kept, ran, ())
+        return Summary(folder, result, kept, ran, (), rows, timings)
 
 
 def _locate(experiment: Experiment | str, workers: Workers) -> tuple[Experiment, str | None]:
@@ -163,6 +171,7 @@ def _write_results(
         "gainful": __version__,
         "repetitions": repetitions,
         "table": {"file": TABLE, "rows": len(rows), "sha256": hashlib.sha256(table).hexdigest()},
+        **({"common": dict(experiment.common)} if experiment.common else {}),
         "claims": [claim.record for claim in experiment.claims(rows)],
     }
     write_atomically(folder / TABLE, table)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from gainful import __version__
 from gainful.reproduce.experiment import Experiment, Setting
-from gainful.reproduce.registry import find
+from gainful.reproduce.registry import locate
 from gainful.reproduce.repetition import Outcome, Repetition, attempt, outcome_of
 
 __all__ = ["BLAS_THREADS", "Here", "Watcher", "Workers", "keep_blas_on_one_thread", "one_blas_thread", "perform"]
@@ -57,7 +57,7 @@ class Workers(Protocol):
     def perform(
         self, experiment: Experiment, address: str | None, repetitions: Sequence[Repetition], watcher: Watcher
     ) -> Generator[Outcome]:
-        """Outcomes as they come. `address` is where other processes import the experiment from, if they can."""
+        """Outcomes as they come. `address` is where other processes import it from, if they can (`address_of`)."""
         ...
 
 
@@ -74,7 +74,7 @@ class Here:
     ) -> Generator[Outcome]:
         for repetition in repetitions:
             with one_blas_thread():
-                came = attempt(experiment, repetition.setting, repetition.seed)
+                came = attempt(experiment.run, repetition.given, repetition.seed)
             yield outcome_of(repetition, came)
 
 
@@ -87,10 +87,10 @@ def perform(address: str, version: str, setting: Setting, seed: int) -> dict[str
     if version != __version__:
         return {"reason": f"The run was started with gainful {version}, and this worker has {__version__}."}
     try:
-        experiment = find(address)
+        found = locate(address)
     except Exception:
         return {"reason": traceback.format_exc()}
-    return attempt(experiment, setting, seed)
+    return attempt(found.run if isinstance(found, Experiment) else found, setting, seed)
 
 
 @contextmanager

@@ -1,0 +1,127 @@
+"""`gainful compare`: strategies on a table of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["compare"]
+
+_OUT = Path("out") / "compare"
+_ENOUGH = 20  # splits
+
+
+def compare(
+    table: Annotated[Path, typer.Argument(metavar="TABLE.csv", help="A table with a header, in UTF-8.")],
+    answer: Annotated[str, typer.Option(metavar="COLUMN", help="The column that holds the answers.")],
+    strategies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Names of gainful.strategies(), such as bald,entropy,random, and of scikit-activeml as"
+            " activeml:NAME:OPTION=VALUE; if not given, a few that suit the answers.",
+        ),
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns to predict from; all columns of numbers if not given.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns to leave out.")] = None,
+    yes: Annotated[str | None, typer.Option(metavar="CLASS", help="The class that is yes, against all others.")] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="The answers are ranks: ordered, at unknown distances.")
+    ] = False,
+    numbers: Annotated[bool, typer.Option("--numbers", help="The answers are numbers, even if few and whole.")] = False,
+    hyperparameters: Annotated[
+        str,
+        typer.Option(
+            metavar="learned|pool",
+            help="learned: from the answers so far, as in a campaign of your own. pool: once, from all answers of the"
+            " pool, so that only the choice of queries differs.",
+        ),
+    ] = "learned",
+    answers: Annotated[
+        int | None, typer.Option(help="Queries of each strategy; 50 if not given, or half of a small pool.")
+    ] = None,
+    start: Annotated[int, typer.Option(help="Random answers before the strategies take over.")] = 5,
+    pool: Annotated[int, typer.Option(help="Rows that can be asked about, at most; never more than half.")] = 200,
+    test: Annotated[int, typer.Option(help="Rows that predictions are tested on, at most.")] = 300,
+    splits: Annotated[int, typer.Option(help="Random splits into pool and test rows.")] = _ENOUGH,
+    seed: Annotated[int, typer.Option(help="Another seed gives other splits.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to; out/compare/TABLE-COLUMN if not given.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=0, help="Local processes; one per core if not given, 0 for this one.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler instead.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over; the earlier run is kept under another name.")
+    ] = False,
+) -> None:
+    """Compare strategies on a table of your own: learning curves over random splits, with 95 % intervals.
+
+    An interrupted comparison continues with the same command.
+    """
+    from gainful.cli.running import carried_out
+    from gainful.cli.tables import console, standings_table
+    from gainful.reproduce import Heading, comparison, outcome, write_report
+
+    experiment = comparison(
+        table,
+        answer,
+        strategies=_listed(strategies),
+        inputs=_listed(inputs),
+        drop=_listed(drop) or [],
+        yes=yes,
+        ranks=ranks,
+        numbers=numbers,
+        hyperparameters=hyperparameters,
+        answers=answers,
+        start=start,
+        pool=pool,
+        test=test,
+        splits=splits,
+    )
+    common = experiment.common
+    typer.echo(_description(common, splits))
+    folder = out or _OUT / f"{table.stem}-{answer.replace('/', '-')}"
+    summary = carried_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
+    found = outcome(summary.rows, common)
+    seconds = {
+        name: sum(row["seconds"] for row in mine) / max(1, sum(row["queries"] for row in mine))
+        for name in common["strategies"]
+        for mine in [[row for row in summary.timings if row["strategy"] == name]]
+    }
+    for measure in dict.fromkeys(each.measure for each in found):
+        console().print(standings_table([each for each in found if each.measure == measure], seconds))
+    lead = "Pool-based active learning on random splits of one table: 95 % intervals are over splits of this table."
+    write_report(folder, Heading("Strategies compared", lead))
+    typer.echo(f"Written to {folder}: report.html, result.json, rows.csv, timings.csv, figures.")
+
+
+def _listed(words: str | None) -> list[str] | None:
+    return None if words is None else [word.strip() for word in words.split(",") if word.strip()]
+
+
+def _description(common: Mapping[str, Any], splits: int) -> str:
+    """What is compared, and on which data."""
+    inputs = ", ".join(common["inputs"])
+    count = len(common["inputs"])
+    lines = [
+        f"{Path(common['table']).name}: {common['rows']} rows, {count} input{'s' if count > 1 else ''} ({inputs}),"
+        f" {common['kind']} answers in {common['answer']}",
+        *(f"  {note}" for note in common["notes"]),
+        f"{splits} splits into a pool of {common['pool']} and {common['test']} test rows; {common['start']} random"
+        f" answers, then {common['answers']} queries by each of {len(common['strategies'])} strategies",
+        f"Hyperparameters are learned from the answers so far, every {common['refit']} answers."
+        if common["hyperparameters"] == "learned"
+        else "Hyperparameters are learned once, from all answers of the pool, which nobody has in advance.",
+    ]
+    if splits < _ENOUGH:
+        lines.append(f"Fewer than {_ENOUGH} splits: the intervals are rough.")
+    return "\n".join(lines)
