@@ -31,7 +31,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A pool with its answers, test places with theirs, and the gp; `block` marks pool places of a special region."""
+    """A pool with its answers, test places with theirs, and the gp.
+
+    `block` marks pool places of a special region, `rule` is what the pool's answers would be without noise.
+    """
 
     X: Array
     yes: Mask
@@ -39,6 +42,7 @@ class Problem:
     test_yes: Mask
     gp: GP
     block: Mask | None = None
+    rule: Mask | None = None
 
 
 # Those in the second half see the test inputs, or the answers of the pool, and are not for use.
@@ -79,7 +83,7 @@ def learning_curves(problem: Problem, names: list[str], queries: int, seed: int)
         return {
             "accuracy": float(np.mean(right)),
             "in_block": len(inside),
-            "yes_in_block": int(np.sum(problem.yes[inside])),
+            "contrary_in_block": 0 if problem.rule is None else int(np.sum((problem.yes != problem.rule)[inside])),
         }
 
     rows: list[Row] = []
