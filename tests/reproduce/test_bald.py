@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 import gainful as gf
 from gainful.goals import BALDClosedForm
-from gainful.reproduce import bald_approximation
+from gainful.reproduce import bald_approximation, bald_benchmarks
 from gainful.reproduce.bald import STRATEGIES, learning_curves
 from gainful.reproduce.bald_artificial import draw
 from gainful.reproduce.bald_benchmarks import extra_answers, load
@@ -106,3 +106,26 @@ def test_tables_are_what_is_known_of_them(data_folder, name, rows, columns, shar
     assert X.shape == (rows, columns)
     assert yes.mean() == pytest.approx(share, abs=0.01)
     np.testing.assert_allclose(X.std(axis=0), 1.0)
+
+
+def test_isolet_takes_part_if_its_file_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAINFUL_DATA", str(tmp_path))
+    experiment = bald_benchmarks.EXPERIMENT
+    assert "isolet" not in {setting["set"] for setting in experiment.settings(False)}
+    rng = np.random.default_rng(0)
+    letters = rng.integers(1, 27, 400)
+    lines = [",".join([*(f"{x:.4f}" for x in rng.normal(size=617)), f"'{letter}'"]) for letter in letters]
+    header = ",".join([*(f"f{i}" for i in range(1, 618)), "class"])
+    file = tmp_path / "isolet.csv"
+    for text in ("\n".join(lines), "\n".join([header, *lines])):
+        file.write_text(text + "\n")
+        X, yes = load("isolet")
+        assert X.shape == (np.isin(letters, (3, 26)).sum(), 617)
+        assert yes.sum() == (letters == 3).sum()
+    assert sum(setting["set"] == "isolet" for setting in experiment.settings(False)) == 20
+    file.write_text("1,2,3\n")
+    with pytest.raises(gf.InvalidInput, match="617 numbers"):
+        load("isolet")
+    file.write_text("\n".join(line for line, letter in zip(lines, letters, strict=True) if letter != 3) + "\n")
+    with pytest.raises(gf.InvalidInput, match="letters"):
+        load("isolet")
