@@ -156,6 +156,28 @@ class Layout:
         """A K Aᵀ."""
         return K if self.direct else self.pick(self.pick(K).T).T
 
+    def followed_by(self, more: Layout) -> Layout:
+        """The layout of these observations and then those, without going through each again."""
+        owners: dict[Instrument, int] = {}
+        for part in (self, more):
+            for source in sorted(part.sources, key=lambda source: source.owner):
+                owners.setdefault(source.instrument, len(owners))
+        groups: dict[tuple[Instrument, int], Source] = {}
+        for source in (*self.sources, *(s._replace(rows=s.rows + self.size) for s in more.sources)):
+            key = source.instrument, source.rows.shape[1]
+            old, answers, rows = groups.get(key), source.answers, source.rows
+            if old is not None:
+                answers, rows = np.concatenate([old.answers, answers]), np.concatenate([old.rows, rows])
+            groups[key] = Source(source.instrument, owners[source.instrument], answers, rows)
+        return Layout(
+            places=np.concatenate([self.places, more.places]),
+            first=np.concatenate([self.first, more.first + len(self.places)]),
+            second=np.concatenate([self.second, np.where(more.second >= 0, more.second + len(self.places), -1)]),
+            terms=_terms(groups.values()),
+            sources=tuple(groups.values()),
+            starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
+        )
+
     def tail(self, rows: int, places: int) -> Layout:
         """The picking of the rows from `rows` on, among the places from `places` on (of data added later)."""
         second = self.second[rows:]
@@ -220,7 +242,11 @@ class Data:
             raise InvalidInput(
                 "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
             )
-        return Data((*self.batches, *more.batches))
+        both = Data((*self.batches, *more.batches))
+        if len(self.batches) and len(more.batches) and "layout" in self.__dict__:
+            both.__dict__["layout"] = self.layout.followed_by(more.layout)
+            both.__dict__["instruments"] = tuple(dict.fromkeys((*self.instruments, *more.instruments)))
+        return both
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
@@ -293,22 +319,22 @@ class Data:
             rows.append(np.arange(row, row + n * k).reshape(n, k))
             sizes.append(np.full(n, k))
             place, row = place + n * each, row + n * k
-        terms: list[Term] = []
-        sources: list[Source] = []
-        for (instrument, _), (answers, rows) in groups.items():
-            source = Source(
-                instrument, self.instruments.index(instrument), np.concatenate(answers), np.concatenate(rows)
-            )
-            sources.append(source)
-            terms.extend(instrument.split(source.answers, source.rows))
+        sources = [
+            Source(instrument, self.instruments.index(instrument), np.concatenate(answers), np.concatenate(rows))
+            for (instrument, _), (answers, rows) in groups.items()
+        ]
         return Layout(
             places=np.concatenate(places),
             first=_joined(first),
             second=_joined(second),
-            terms=_together(terms),
+            terms=_terms(sources),
             sources=tuple(sources),
             starts=np.concatenate([[0], np.cumsum(_joined(sizes))]).astype(np.intp),
         )
+
+
+def _terms(sources: Iterable[Source]) -> tuple[Term, ...]:
+    return _together([term for source in sources for term in source.instrument.split(source.answers, source.rows)])
 
 
 def _together(terms: list[Term]) -> tuple[Term, ...]:
