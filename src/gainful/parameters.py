@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, NamedTuple, Self
 
@@ -134,7 +134,7 @@ class Parametrised:
         """The names of theta's entries."""
         return tuple(slot.name for slot in self.slots)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many entries theta has."""
         return sum(

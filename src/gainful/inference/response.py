@@ -26,7 +26,7 @@ from gainful.numerics.krylov import gmres
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-5  # of a cavity's spread, for differences: they err by about as much
+_STEP = 1e-6  # of a cavity's spread, for differences: they err by about as much
 _WEAK = 1e-6  # a site of so little precision, against the belief's, follows and does not pull
 
 
