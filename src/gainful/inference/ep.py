@@ -29,7 +29,8 @@ Array = NDArray[np.float64]
 State = TypeVar("State", Conditioned, Compressed)
 
 
-_NEAR = 0.05  # of a standard deviation: a mismatch from which Newton's steps are tried
+_NEAR = 0.5  # of a standard deviation: a mismatch from which Newton's steps are tried
+_STUCK = 4  # looks without halving the mismatch, after which they are tried in a cold start too
 _HELD = (
     "some answers contradict others so strongly that their sites would widen the belief without bound; these sites "
     "were held at zero precision and match the mean alone: "
@@ -126,6 +127,10 @@ class EP:
             close = proposal.residual <= min(state.resolution, 1e-4) and pace.stalled
             if proposal.residual <= self.tolerance or close or pace.iteration >= self.max_iterations:
                 return state, pace, proposal
+            if pace.since_best == _STUCK and proposal.residual < _NEAR and not hold:
+                ended = self._close_in(layout, state, condition, pace)
+                if ended is not None:
+                    return ended
             moved = _advance(layout, state, proposal.sites, pace, condition, self.memory)
             if moved is None:
                 return None

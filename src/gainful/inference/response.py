@@ -73,17 +73,17 @@ class Response:
 
 
 def response(layout: Layout, state: Conditioned | Compressed) -> Response | None:
-    """The response at this belief; None where sites are coupled or of negative precision, or something is certain."""
+    """The response at this belief; None where sites are coupled, or something is certain."""
     rows = layout.scalar_rows
     variance, keep = state.variance[rows], state.keep[rows]
-    proper = np.all(variance > 0.0) and np.all(keep > 0.0) and np.all(state.sites.precision >= 0.0)
+    proper = np.all(variance > 0.0) and np.all(keep > 0.0)
     if state.sites.blocks or not rows.size or not proper:
         return None
     covariance = state.covariance(rows)
     v = variance / keep
     m = state.mean[rows] - v * state.alpha[rows]
     by_mean, by_variance = _tilts(layout, rows, m, v)
-    weak = state.sites.precision[rows] * variance < _WEAK
+    weak = np.abs(state.sites.precision[rows]) * variance < _WEAK
     by_mean[:, weak] = 0.0
     by_variance[:, weak] = 0.0
     return Response(covariance, covariance**2, state.mean[rows], variance, m, v, by_mean, by_variance)

@@ -184,11 +184,11 @@ class Conditioned:
         return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
 
     def covariance(self, rows: Rows) -> Array:
-        """Cov of these uncoupled rows, (n, n), from B⁻¹ = I − R Cov[g] R; nothing but its variance for a site so weak
-        that this has lost its digits."""
+        """Cov of these uncoupled rows, (n, n), from R Cov[g] R = S − S B⁻¹ S with S = diag(s); nothing but its
+        variance for a site so weak that this has lost its digits."""
         scale = self.root.scale[rows]
         told = scale**2 * self.variance[rows] > 1e-9
-        per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=told)
+        per_scale = np.divide(self.root.sign[rows], scale, out=np.zeros_like(scale), where=told)
         inverse = self.factor.inverse_of(self.inverse_root)
         out = inverse if np.array_equal(rows, np.arange(len(inverse))) else inverse[np.ix_(rows, rows)]
         out *= per_scale
