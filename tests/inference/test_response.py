@@ -114,3 +114,16 @@ def test_rows_are_appended_to_a_belief_as_conditioning_has_them():
     assert grown.variance == pytest.approx(state.variance, rel=1e-10)
     assert grown.mean == pytest.approx(state.mean, abs=1e-10)
     assert grown.log_det == pytest.approx(state.log_det, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", [2, 18, 42, 79])
+def test_where_accelerated_steps_are_stuck_newtons_go_on(seed):
+    """A nearly constant function within many hard intervals: accelerated steps alone took 170 to 260 looks."""
+    rng = np.random.default_rng(seed)
+    gp, X = gf.GP(gf.SE(7.0, 4.0)), rng.random((50, 1))
+    f = gp.condition(gf.Data()).sample(X, 1, rng)[0]
+    hard, lab = gf.Interval(0.0, width=0.5), gf.Point(0.25)
+    data = gf.Data().add(hard, X[:25], hard.simulate(f[:25], rng)).add(lab, X[25:], lab.simulate(f[25:], rng))
+    found = gp.condition(data).convergence
+    assert found.converged
+    assert found.iterations < 60
