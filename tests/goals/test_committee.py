@@ -170,3 +170,14 @@ def test_what_a_committee_cannot_do_is_refused(post):
             ask()
         assert refused.value.argument == argument
     assert QueryByCommittee(2, over=many[::50]).score(post, gf.Binary(), many).shape == (2001,)
+
+
+def test_a_committee_is_drawn_anew_after_every_answer():
+    """With the same numbers behind it, it would disagree at the same places again and again."""
+    pool = np.linspace(0, 1, 30)[:, None]
+    goal = QueryByCommittee(2, seed=0, over=pool)
+    one = gf.GP(gf.SE(0.1, 4.0)).condition(gf.Data().add(gf.Binary(), [[9.0]], [True]))
+    two = one.condition(gf.Data().add(gf.Binary(), [[90.0]], [True]))  # both too far away to tell anything
+    first, second = goal.score(one, gf.Binary(), pool), goal.score(two, gf.Binary(), pool)
+    assert first.tolist() == goal.score(one, gf.Binary(), pool).tolist()
+    assert first.tolist() != second.tolist()

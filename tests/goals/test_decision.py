@@ -342,3 +342,13 @@ def test_goals_are_values():
     assert Zhu([[0.0, 1.0]]) == Zhu(np.array([[0.0, 1.0]]))
     assert hash(Kapoor([[0.0]])) == hash(Kapoor([[0.0]]))
     assert ExpectedError([[0.0]]) != ExpectedError([[1.0]])
+
+
+def test_warnings_of_refits_come_once():
+    post, candidates, reference = ahead.problem()
+    rough = gf.GP(post.kernel).condition(post.data, inference=gf.EP(max_iterations=300))
+    hasty = gf.Posterior(rough.prior_mean, rough.kernel, rough.data, rough.solution, gf.EP(max_iterations=1))
+    with pytest.warns(gf.ConvergenceWarning) as caught:
+        Refitted(ExpectedError(reference), first=4).score(hasty, ASK, candidates)
+    assert len(caught) == len({str(each.message) for each in caught})
+    assert Refitted(ExpectedError(reference), first=np.int64(2)).first == 2

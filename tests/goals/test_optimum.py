@@ -128,3 +128,13 @@ def test_arguments_are_checked():
     ):
         with pytest.raises(gf.InvalidInput):
             make()
+
+
+@pytest.mark.parametrize("wrong", ["4", None, True, -1.0, np.nan, np.inf])
+def test_boldness_and_margins_are_numbers(wrong):
+    with pytest.raises(gf.InvalidInput, match="not negative"):
+        gf.goals.UpperConfidenceBound(beta=wrong)
+    with pytest.raises(gf.InvalidInput, match="not negative"):
+        gf.goals.ProbabilityOfImprovement(margin=wrong)
+    with pytest.raises(gf.InvalidInput, match="not negative"):
+        gf.goals.Kapoor([[0.0]], price=wrong)

@@ -16,8 +16,8 @@ import toys
 from commands import finish, lines, start, wait_until
 
 import gainful as gf
-from gainful.reproduce import Finished, Here, Processes, run
-from gainful.reproduce.journal import Identity, Journal
+from gainful.reproduce import Finished, Here, Processes, journal, run
+from gainful.reproduce.journal import Identity, Journal, write_atomically
 from gainful.reproduce.repetition import Outcome, derive_seed, repetitions_of
 
 
@@ -199,8 +199,36 @@ def test_settings_may_be_added_but_not_changed(tmp_path: Path, monkeypatch: pyte
     summary = run(toys.TOY, tmp_path, workers=Here())
     assert (summary.kept, summary.ran) == (3, 2)
     changed = replace(toys.TOY, settings=lambda quick: [{"costs": [9, 7], "repetition": i} for i in range(5)])
-    with pytest.raises(gf.InvalidInput, match=r"5 finished ones that it no longer has, such as \{\"costs\":\[10,7\]"):
+    with pytest.raises(
+        gf.InvalidInput, match=r"among the 5 asked for, got 5 of 5 that are not, such as \{\"costs\":\[10,7\]"
+    ):
         run(changed, tmp_path, workers=Here())
+
+
+def test_fresh_does_not_take_the_folder_from_a_run_that_is_writing_there(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    identity, repetitions = Identity("toy", False, 0, gf.__version__), repetitions_of(toys.TOY, False, 0)
+    with Journal(folder, identity, repetitions), pytest.raises(gf.GainfulError, match="another run"):
+        run(toys.TOY, folder, workers=Here(), fresh=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_journal_that_was_put_in_its_place_while_it_was_opened_is_the_one_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs may begin at the same time, and both find no journal."""
+    identity, repetitions = Identity("toy", False, 0, gf.__version__), repetitions_of(toys.TOY, False, 0)
+    path, lock, replaced = tmp_path / "repetitions.jsonl", journal._lock, []
+
+    def late(file: int, folder: Path) -> None:
+        if not replaced:  # the other run comes between opening and locking
+            replaced.append(path.read_bytes())
+            write_atomically(path, replaced[0])
+        lock(file, folder)
+
+    monkeypatch.setattr(journal, "_lock", late)
+    with Journal(tmp_path, identity, repetitions) as mine:
+        assert os.path.samestat(os.fstat(mine._file), path.stat())
 
 
 def test_fresh_keeps_the_old_runs_under_other_names(tmp_path: Path) -> None:

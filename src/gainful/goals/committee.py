@@ -58,18 +58,18 @@ def members(belief: Posterior | Belief, places: Array, size: int, seed: int, ove
 
     Their values at the places `over` (R, d) are one joint draw, f = m + V √λ z from the eigenvectors of the
     covariance. Elsewhere a member has its mean given those values, and around it what they leave unknown, drawn by
-    itself: every value has its exact distribution, jointly with all of `over`. What is drawn depends on the seed,
-    on `over` and on the place, not on which places are asked for together.
+    itself: every value has its exact distribution, jointly with all of `over`. What is drawn depends on the seed, on
+    how many answers there are, on `over` and on the place, not on which places are asked for together.
     """
     if isinstance(belief, Belief):
         counts = np.random.default_rng([seed]).multinomial(size, belief.weights)
         drawn = [
-            _members_of(posterior, places, int(n), (seed, s), over)
+            _members_of(posterior, places, int(n), (seed, s, len(posterior.data)), over)
             for s, (posterior, n) in enumerate(zip(belief.posteriors, counts, strict=True))
             if n
         ]
         return np.concatenate(drawn)
-    return _members_of(belief, places, size, (seed, 0), over)
+    return _members_of(belief, places, size, (seed, 0, len(belief.data)), over)
 
 
 def _members_of(posterior: Posterior, places: Array, size: int, seed: tuple[int, ...], over: Array) -> Array:
@@ -101,7 +101,7 @@ class QueryByCommittee:
     Members are drawn jointly at the places that are asked about, at most 2000 of them, so a score also depends on
     which places are asked about together. Give `over`, for instance the pool, to fix the functions instead: they are
     then drawn jointly there, and every place has the same members whenever it is asked about. The same seed gives the
-    same committee for the same belief.
+    same committee for the same belief, and another one after the next answer.
 
     >>> import gainful as gf
     >>> post = gf.GP(gf.SE()).condition(gf.Data().add(gf.Binary(), [[0.0]] * 30, [True] * 30))

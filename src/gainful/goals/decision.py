@@ -35,7 +35,7 @@ from gainful.goals.readings import edges_of, mixing, noise_of
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Binary, Instrument, Ordinal, Preference
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import require_positive
+from gainful.instruments.base import require_not_negative, require_positive
 
 __all__ = [
     "EmpiricalError",
@@ -238,8 +238,7 @@ class Kapoor:
         object.__setattr__(self, "reference", as_reference(self.reference))
         require_positive("missed", self.missed, "the risk of taking a yes for a no")
         require_positive("false_alarm", self.false_alarm, "the risk of taking a no for a yes")
-        if not (np.isfinite(self.price) and self.price >= 0.0):
-            raise InvalidInput("price", "a finite number, not negative", self.price, "0 leaves the cost out")
+        require_not_negative("price", self.price, "0 leaves the cost out")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         refuse_mixture(belief)

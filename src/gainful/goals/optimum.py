@@ -24,6 +24,7 @@ from gainful.goals.goal import no_pending
 from gainful.goals.lookahead import refuse_mixture
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
+from gainful.instruments.base import require_not_negative
 
 __all__ = [
     "MAXIMISE",
@@ -132,8 +133,7 @@ class ProbabilityOfImprovement:
 
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
-        if not (np.isfinite(self.margin) and self.margin >= 0.0):
-            raise InvalidInput("margin", "a finite number, not negative", self.margin, "0 counts any improvement")
+        require_not_negative("margin", self.margin, "0 counts any improvement")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         gain, sd = _gain(self, belief, instrument, places, given, self.incumbent, self.sign)
@@ -183,8 +183,7 @@ class UpperConfidenceBound:
 
     def __post_init__(self) -> None:
         _check(self.sign, None)
-        if isinstance(self.beta, bool) or not (np.isfinite(self.beta) and self.beta >= 0.0):
-            raise InvalidInput("beta", "a finite number, not negative", self.beta, "4 is two standard deviations")
+        require_not_negative("beta", self.beta, "4 is two standard deviations")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         gain, sd = _gain(self, belief, instrument, places, given, 0.0, self.sign)

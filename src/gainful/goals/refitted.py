@@ -7,7 +7,9 @@ all that the errors of a step, as these refits show them, might have kept from t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,16 @@ Array = NDArray[np.float64]
 _AHEAD = (ExpectedError, Zhu, Kapoor, EmpiricalError, ExpectedErrorReduction, Conformal)
 _SPREADS = 3.0  # of a step's error, within which a candidate might belong to the leaders
 _FEWEST = 4  # refits from which a step's error is judged
+
+
+@contextmanager
+def _each_once() -> Iterator[None]:
+    """Pass warnings on once each, not once for every refit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message, category in dict.fromkeys((str(each.message), each.category) for each in caught):
+        warnings.warn(message, category, stacklevel=4)
 
 
 @dataclass(frozen=True)
@@ -59,8 +71,9 @@ class Refitted:
         if not isinstance(self.goal, _AHEAD):
             names = ", ".join(kind.__name__ for kind in _AHEAD)
             raise InvalidInput("goal", f"one that looks ahead ({names})", self.goal, "others need no refits")
-        if isinstance(self.first, bool) or not isinstance(self.first, int) or self.first < 1:
+        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 1:
             raise InvalidInput("first", "a whole number of at least 1", self.first, "1 is enough to choose one query")
+        object.__setattr__(self, "first", int(self.first))
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         refuse_mixture(belief)
@@ -70,7 +83,8 @@ class Refitted:
         done = np.zeros(len(queries), dtype=bool)
         todo = np.argsort(-by_step, kind="stable")[: max(self.first, _FEWEST)]
         while todo.size:
-            exact[todo] = self.goal.score(full, instrument, queries[todo], given)
+            with _each_once():
+                exact[todo] = self.goal.score(full, instrument, queries[todo], given)
             done[todo] = True
             errors = (exact - by_step)[done]
             others = by_step + errors.mean()

@@ -147,7 +147,7 @@ class EP:
         there, last = None, np.inf
         proposal = propose(layout, state)
         pace = replace(pace, iteration=pace.iteration + 1)
-        while proposal.residual > self.tolerance:
+        while proposal.residual > self.tolerance and pace.iteration < self.max_iterations:
             if not proposal.residual < min(0.25 * last, _NEAR):
                 return None
             if there is None or 4.0 * proposal.residual**2 / last > self.tolerance:

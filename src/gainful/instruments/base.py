@@ -151,6 +151,13 @@ def require_positive(argument: str, value: object, remedy: str) -> None:
         raise InvalidInput(argument, "a finite positive number", value, remedy)
 
 
+def require_not_negative(argument: str, value: object, remedy: str) -> None:
+    """Refuse what is not a finite number of at least zero."""
+    number = not isinstance(value, bool) and isinstance(value, int | float | np.number)
+    if not number or not (np.isfinite(value) and value >= 0):  # type: ignore[call-overload,operator]  # it is a number
+        raise InvalidInput(argument, "a finite number, not negative", value, remedy)
+
+
 def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:
     """Answers as floats of the given shape, or InvalidInput."""
     try:

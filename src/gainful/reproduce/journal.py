@@ -56,9 +56,8 @@ class Journal:
         path = folder / JOURNAL
         if not path.exists():
             write_atomically(path, _line(identity.record))
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND)
+        self._file = _opened(path, folder)
         try:
-            _lock(self._file, folder)
             header, records, whole = read_journal(path)
             _check(folder, header, identity, records, repetitions)
             self.torn = whole < path.stat().st_size
@@ -114,13 +113,18 @@ def read_journal(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]
 
 def set_aside(folder: Path) -> Path | None:
     """Rename a folder that holds a run to NAME.old-1, or the next free number; None where there is no run."""
-    if not (folder / JOURNAL).exists():
+    path = folder / JOURNAL
+    if not path.exists():
         return None
-    resolved = folder.resolve()
-    number = 1
-    while (aside := resolved.with_name(f"{resolved.name}.old-{number}")).exists():
-        number += 1
-    resolved.rename(aside)
+    file = _opened(path, folder)  # refused while another run is writing there
+    try:
+        resolved = folder.resolve()
+        number = 1
+        while (aside := resolved.with_name(f"{resolved.name}.old-{number}")).exists():
+            number += 1
+        resolved.rename(aside)
+    finally:
+        os.close(file)
     return aside
 
 
@@ -157,12 +161,27 @@ def _check(
     current = {each.key: each.seed for each in repetitions}
     strangers = [record["key"] for record in records if current.get(record["key"]) != record["seed"]]
     if strangers:
-        got = f"{len(strangers)} finished ones that it no longer has, such as {strangers[0]}"
-        raise InvalidInput(str(folder), "repetitions of the experiment as it is now", got, remedy)
+        expected = f"finished repetitions among the {len(repetitions)} asked for"
+        got = f"{len(strangers)} of {len(records)} that are not, such as {strangers[0]}"
+        raise InvalidInput(str(folder), expected, got, f"ask for no fewer than before, or {remedy}")
 
 
 def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
     return {**header.get("common", {}), **{name: value for name, value in header.items() if name != "common"}}
+
+
+def _opened(path: Path, folder: Path) -> int:
+    """The journal, opened to append and locked; again, if another run has put its own in its place meanwhile."""
+    while True:
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            _lock(file, folder)
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
 
 
 def _lock(file: int, folder: Path) -> None:
