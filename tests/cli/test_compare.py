@@ -13,6 +13,10 @@ from typer.testing import CliRunner
 
 import gainful as gf
 from gainful.cli.app import app
+from gainful.cli.compare import _remarks, _usual_folder
+from gainful.cli.tables import _with_half
+from gainful.reproduce.standings import Measure, Standing
+from gainful.reproduce.statistics import Estimate
 
 COMMAND = [sys.executable, "-c", "from gainful.cli import main; main()"]
 
@@ -48,7 +52,9 @@ def test_one_command_compares_says_what_it_left_out_and_writes_a_report(here: Pa
         "1 row with missing values left out (by column: x 1)",
         "kind: yes is out, no is in",
         "3 splits into a pool of 25 and 25 test rows; 5 random answers, then 4 queries by each of 3 strategies",
-        "Fewer than 20 splits",
+        "  always saying",
+        "Fewer than 5 splits: too few to say what is beyond chance",
+        "too few splits",
         "less random's",
         "activeml:UncertaintySampling:method=entropy",
         "the reference",
@@ -62,6 +68,8 @@ def test_one_command_compares_says_what_it_left_out_and_writes_a_report(here: Pa
     assert "Strategies compared" in page
     assert "Published" not in page
     assert page.count("data:image/png") == 2
+    assert "· too few splits" in page
+    assert "does not hold" not in page
     with pytest.raises(gf.InvalidInput, match=r"a run with strategies \['bald', 'entropy'\].*, got .*--fresh"):
         call(*words, "--strategies", "bald,entropy")
 
@@ -78,6 +86,59 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(here: Path
     (here / "file").touch()
     with pytest.raises(gf.InvalidInput, match="--out: expected a folder that can be made, got file/out"):
         call("field.csv", "--answer", "kind", "--out", "file/out")
+
+
+@pytest.mark.parametrize(("out", "words"), [("", "the name of a folder, got nothing"), ("file", "file, which is a")])
+def test_an_out_that_is_no_folder_is_refused_before_the_table_is_read(here: Path, out: str, words: str) -> None:
+    (here / "file").touch()
+    with pytest.raises(gf.InvalidInput, match=f"--out: .*{words}"):
+        call("absent.csv", "--answer", "kind", "--out", out)
+
+
+def test_long_names_make_short_folders_and_none_outside() -> None:
+    assert _usual_folder(Path("a/b.csv"), "../y") == Path("out/compare/b-..-y")
+    long, other = (_usual_folder(Path("b.csv"), "y" * 300 + end) for end in "ab")
+    assert long != other
+    assert len(long.name) < 100
+    assert _usual_folder(Path("b.csv"), "two\nlines").name == "b-two-lines"
+
+
+def test_a_closed_pipe_loses_no_file(here: Path) -> None:
+    words = ["compare", "field.csv", "--answer", "kind", "--strategies", "bald,random", "--splits", "2"]
+    words += ["--answers", "2", "--processes", "0"]
+    with subprocess.Popen([*COMMAND, *words], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.readline()
+        process.stdout.close()
+    assert (here / "out/compare/field-kind/report.html").exists()
+
+
+def test_what_the_start_was_enough_for_and_what_did_not_converge_is_said() -> None:
+    some, measure = Estimate(0.9, 0.8, 1.0), Measure("accuracy", "accuracy")
+    enough = Standing("a", measure, "b", some, some, some, some, (5, 5), 2, 5)
+    later = Standing("b", measure, "b", some, some, None, None, (5, 6), 2, 5)
+    timing = {"strategy": "a", "queries": 3, "seconds": 0.6, "unconverged": 0}
+    assert _remarks([enough, later], [timing]) == []
+    start, fits = _remarks([enough], [timing, timing | {"unconverged": 2}])
+    assert start.startswith(
+        "97.5 % of the whole pool is there with the 5 random answers of the start, before the first"
+    )
+    assert fits == "2 fits did not converge; timings.csv says where."
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "words"),
+    [
+        (0.893, 0.013, "+0.893 ± 0.013"),
+        (-0.00001, 0.02, "+0.000 ± 0.020"),
+        (1.234e12, 5.6e10, "(+1.234 ± 0.056)e+12"),
+        (-1.2e-12, 5e-14, "(-1.200 ± 0.050)e-12"),
+        (104.2, 1.5, "+104.2 ± 1.5"),
+        (0.0, 0.0, "+0"),
+        (0.25, 0.0, "+0.250 ± 0.000"),
+    ],
+)
+def test_numbers_of_any_size_have_digits_that_matter(mean: float, half: float, words: str) -> None:
+    assert _with_half(Estimate(mean, mean - half, mean + half), "+") == words
 
 
 def test_help_loads_neither_figures_nor_experiments() -> None:

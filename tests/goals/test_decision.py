@@ -352,3 +352,9 @@ def test_warnings_of_refits_come_once():
         Refitted(ExpectedError(reference), first=4).score(hasty, ASK, candidates)
     assert len(caught) == len({str(each.message) for each in caught})
     assert Refitted(ExpectedError(reference), first=np.int64(2)).first == 2
+
+
+@pytest.mark.parametrize("goal", [ExpectedError, Zhu])
+def test_what_is_to_be_predicted_is_an_instruments_answer(goal):
+    with pytest.raises(gf.InvalidInput, match="predict"):
+        goal([[0.0]], predict="sure")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gainful as gf
 from gainful.goals import Entropy, IntegratedVariance, LeastConfidence, Margin
-from gainful.reproduce import activeml
+from gainful.reproduce import activeml, comparison
 from gainful.reproduce.activeml import ActiveML, activeml_strategies
 from gainful.reproduce.contenders import contender
 
@@ -121,10 +122,25 @@ def test_what_it_does_not_know_is_said() -> None:
         ActiveML("UncertaintySamplin")
     with pytest.raises(gf.InvalidInput, match=r"those of UncertaintySampling \(method, cost_matrix\), got colour"):
         contender("activeml:UncertaintySampling:colour=red", X, 0)
-    with pytest.raises(gf.InvalidInput, match="what scikit-activeml's UncertaintySampling can work with"):
+    with pytest.raises(
+        gf.InvalidInput, match=r"what scikit-activeml's UncertaintySampling can work with.*it says: .*method no such is"
+    ):
         ActiveML("UncertaintySampling", {"method": "no such"}).score(belief(ASK), ASK, X[6:])
+    with pytest.raises(gf.InvalidInput, match=r"strategies: .*got activeml:CoreSt; did you mean CoreSet"):
+        contender("activeml:CoreSt", X, 0)
     with pytest.raises(gf.InvalidInput, match="one instrument: Binary, Ordinal or Point"):
         ActiveML("CoreSet").score(belief(ASK), gf.Preference(), X[6:].reshape(-1, 2, 2))
+
+
+def test_a_comparison_keeps_its_sentence_and_names_strategy_and_option(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["a,b,y", *(f"{a},{b},{int(f > 0)}" for (a, b), f in zip(X, F, strict=True))]))
+    name = "activeml:UncertaintySampling:method=foo"
+    with pytest.raises(gf.InvalidInput, match=rf"options that the strategy takes, got {name}; .*it says: .*foo is not"):
+        comparison(table, "y", strategies=[name, "random"])
+    name = "activeml:GreedySamplingTarget"
+    with pytest.raises(gf.InvalidInput, match=rf"that can ask for yes/no answers, got {name}; .*numbers, for"):
+        comparison(table, "y", strategies=[name, "random"])
 
 
 def test_without_scikit_activeml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

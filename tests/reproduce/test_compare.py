@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +17,14 @@ from scipy.stats import norm
 import gainful as gf
 from gainful.priors import LogNormal
 from gainful.reproduce import Here, Processes, comparison, outcome, run
-from gainful.reproduce.compare import run_split
+from gainful.reproduce.compare import _unconverged, run_split
 from gainful.reproduce.contenders import contender
 from gainful.reproduce.curves import styles
+from gainful.reproduce.experiment import Claim
 from gainful.reproduce.repetition import derive_seed
-from gainful.reproduce.standings import Measure, standings
+from gainful.reproduce.report import standing, verdict
+from gainful.reproduce.standings import Measure, Standing, _alike, draw, standings
+from gainful.reproduce.statistics import Estimate
 
 SEED = derive_seed("compare", 0, '{"split":0}')
 
@@ -72,7 +77,8 @@ def split_of(table: Path, column: str) -> tuple[np.ndarray, np.ndarray, list[str
 
 def one(experiment: gf.reproduce.Experiment, strategy: str) -> dict[str, np.ndarray]:
     """The columns of one strategy's curve on the first split."""
-    rows = [row for row in run_split({**experiment.common, "split": 0}, SEED) if row["strategy"] == strategy]
+    given = {**experiment.common, **experiment.places, "split": 0}
+    rows = [row for row in run_split(given, SEED) if row["strategy"] == strategy]
     rows = [row for row in rows if "seconds" not in row]
     return {name: np.array([row[name] for row in rows]) for name in rows[0] if name != "strategy"}
 
@@ -208,10 +214,12 @@ def test_times_are_kept_apart_from_results(table: Path, original: Path) -> None:
     assert "seconds" not in (original / "rows.csv").read_text().partition("\n")[0]
     with (original / "timings.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [(row["split"], row["strategy"], row["queries"]) for row in rows[:2]] == [
+    assert [(row["split"], row["strategy"], row["queries"]) for row in rows[:3]] == [
+        ("0", "whole pool", "0"),
         ("0", "bald", "4"),
         ("0", "random", "4"),
     ]
+    assert all(int(row["unconverged"]) >= 0 for row in rows)
     assert all(float(row["seconds"]) > 0.0 for row in rows)
     assert {path.name for path in (original / "figures").iterdir()} == {"curves.png", "differences.png"}
 
@@ -226,6 +234,20 @@ def test_a_changed_table_or_comparison_is_not_continued(table: Path, original: P
         run(small(table, strategies=["bald", "entropy"]), folder, workers=Here())
     more = run(small(table, splits=4), folder, workers=Here())  # more splits of the same are welcome
     assert (more.kept, more.ran) == (3, 1)
+
+
+def test_the_same_table_at_another_path_continues_the_run_and_ends_in_the_same_bytes(
+    table: Path, original: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(original, tmp_path / "copy"))
+    lines = (folder / "repetitions.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "repetitions.jsonl").write_bytes(b"".join(lines[:2]))
+    (folder / "result.json").unlink()
+    (tmp_path / "elsewhere").mkdir()
+    moved = Path(shutil.copy(table, tmp_path / "elsewhere" / table.name))
+    summary = run(small(moved), folder, workers=Processes(2))
+    assert (summary.kept, summary.ran) == (1, 2)
+    assert (folder / "result.json").read_bytes() == (original / "result.json").read_bytes()
 
 
 def test_a_table_that_changes_under_way_fails_and_says_so(table: Path, tmp_path: Path) -> None:
@@ -262,7 +284,14 @@ def test_standings_are_means_over_the_curve_and_paired_differences() -> None:
 
 @pytest.mark.parametrize(
     ("gains", "lower", "verdict"),
-    [([1.0, 1.1, 0.9], False, "better"), ([1.0, 1.1, 0.9], True, "worse"), ([1.0, -1.0, 0.1], True, "within chance")],
+    [
+        ([1.0, 1.1, 0.9, 1.0, 1.1], False, "better"),
+        ([1.0, 1.1, 0.9, 1.0, 1.1], True, "worse"),
+        ([1.0, -1.0, 0.1, 0.3, -0.2], True, "within chance"),
+        ([1.0, 1.1, 0.9, 1.0], False, "too few splits"),
+        ([0.0] * 6, False, "the same in all splits"),
+        ([1.0] * 6, False, "the same in all splits"),
+    ],
 )
 def test_a_difference_is_beyond_chance_when_its_interval_leaves_out_zero(
     gains: list[float], lower: bool, verdict: str
@@ -273,6 +302,79 @@ def test_a_difference_is_beyond_chance_when_its_interval_leaves_out_zero(
         for name in ("a", "b")
     ]
     assert standings(rows, [Measure("x", "x", lower)], ["a", "b"], "b")[0].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("needed", "words"),
+    [
+        ((10, 20), "15 answers"),
+        ((10, 10), "10 answers"),
+        ((10, 20, 30), "20 answers"),
+        ((10, 11, 40, None), "25.5 answers (3 of 4 splits)"),
+        ((10, None), "not in most splits (1 of 2)"),
+        ((10, 11, None, None, None), "not in most splits (2 of 5)"),
+    ],
+)
+def test_the_median_number_of_answers_is_a_median(needed: tuple[int | None, ...], words: str) -> None:
+    some = Estimate(0.9, 0.8, 1.0)
+    mine = Standing("a", Measure("x", "x"), "b", some, some, some, some, needed, len(needed), 10)
+    assert mine.needed_in_words == words
+    finite = np.median([np.inf if each is None else each for each in needed])
+    assert (f"{finite:g} answers" in words) == np.isfinite(finite)
+    assert mine.needed_no_queries == (set(needed) == {10})
+
+
+def test_a_claim_within_chance_has_not_failed() -> None:
+    words = ("better", "worse", "within chance", "too few splits")
+    claims = [Claim("a is better", None, 0.0, -1.0, 1.0, word == "better", verdict=word).record for word in words]
+    assert [standing(claim) for claim in claims] == ["holds", "fails", "open", "open"]
+    assert [verdict(claim) for claim in claims] == ["✓ better", "✗ worse", "· within chance", "· too few splits"]
+    assert "verdict" not in Claim("halves it", 0.5, 0.5, 0.4, 0.6, True).record  # published ones have none
+
+
+def test_curves_that_coincide_have_one_label(tmp_path: Path) -> None:
+    rows = [
+        {"split": i, "strategy": name, "answers": n, "x": value + n, "pool_x": 3.0}
+        for i in range(2)
+        for name, value in (("alm", 1.0), ("bald", 1.0), ("random", 0.5))
+        for n in range(3)
+    ]
+    assert _alike(rows, "x", ["alm", "bald", "random"]) == {"alm": ["alm", "bald"], "random": ["random"]}
+    found = standings(rows, [Measure("x", "price $ in $")], ["alm", "bald", "random"], "random")
+    assert all(path.stat().st_size > 5000 for path in draw(found, rows, "a$b_{: $", tmp_path))
+
+
+def test_fits_that_do_not_converge_are_counted_and_other_warnings_are_given() -> None:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        with _unconverged() as missed:
+            for _ in range(3):
+                warnings.warn("not there yet", gf.errors.ConvergenceWarning, stacklevel=1)
+            warnings.warn("a larger diagonal", gf.errors.JitterWarning, stacklevel=1)
+    assert missed == ["not there yet"] * 3
+    assert [str(each.message) for each in given] == ["a larger diagonal"]
+
+
+def test_what_a_guess_would_get_is_among_the_notes(table: Path) -> None:
+    with table.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    down = np.mean([row["class"] == "down" for row in rows])
+    word, share = ("no", down) if down >= 0.5 else ("yes", 1.0 - down)
+    notes = small(table).common["notes"]
+    assert notes[-1] == f"always saying {word} would be right for {100 * share:.1f} % of the rows"
+    value = np.array([float(row["value"]) for row in rows])
+    notes = small(table, answer="value").common["notes"]
+    assert notes[-1] == f"always saying the mean, {value.mean():.4g}, would have an RMSE of {value.std():.4g}"
+    grades = Counter(row["grade"] for row in rows)
+    grade, count = grades.most_common(1)[0]
+    notes = small(table, answer="grade", ranks=True).common["notes"]
+    assert notes[-1] == f"always saying {grade} would be right for {100 * count / 60:.1f} % of the rows"
+
+
+def test_numbers_of_numpy_are_numbers(table: Path) -> None:
+    found = small(table, splits=np.int64(3), answers=np.int32(4), pool=np.uint8(20), start=np.int64(5))
+    assert json.loads(json.dumps(dict(found.common)))["answers"] == 4
+    assert len(found.settings(False)) == 3
 
 
 def test_claims_say_who_is_better_with_an_interval(table: Path, original: Path) -> None:
@@ -316,12 +418,40 @@ def test_strategies_are_made_for_the_pool_with_their_options() -> None:
             "strategies that can ask for yes/no answers, got bald-hyper",
         ),
         ({"strategies": ["bald", "random:size"]}, "options as NAME:OPTION=VALUE, got random:size"),
-        ({"strategies": ["bald", "zhu:colour=red"]}, "strategies that can ask for yes/no answers, got zhu:colour=red"),
+        (
+            {"strategies": ["bald", "zhu:colour=red"]},
+            r"options that the strategy takes, got zhu:colour=red; .*\(reference, predict\)",
+        ),
+        (
+            {"strategies": ["bald", "upper-confidence-bound:beta=abc"]},
+            "options that the strategy takes, got upper-confidence-bound:beta=abc; beta: expected a finite number",
+        ),
+        ({"strategies": ["bald", "bald:foo=3"]}, r"options that the strategy takes, got bald:foo=3; .*foo"),
+        ({"strategies": ["bald", "bald:about=nonsense"]}, "got bald:about=nonsense; about: expected one of"),
+        (
+            {"answer": "value", "strategies": ["bald", "zhu:predict=sure"]},
+            "strategies that can ask for numbers, got zhu;",
+        ),
+        (
+            {"strategies": "bald"},
+            r"strategies: expected a list of names, got one string, 'bald'; give a list, \['bald'",
+        ),
+        ({"strategies": ["bald", gf.Random()]}, "strategies: expected a list of names, got"),
+        ({"strategies": 3}, "strategies: expected a list of names, got 3"),
+        ({"inputs": "width"}, "inputs: expected a list of names, got one string"),
+        ({"drop": "width"}, "drop: expected a list of names, got one string"),
+        ({"answer": 2}, "answer: expected the name of a column, got 2"),
+        ({"splits": 2.0}, "splits: expected a whole number, at least 2, got 2.0"),
+        ({"splits": True}, "splits: expected a whole number, at least 2, got True"),
         ({"strategies": ["bald", "activeml"]}, "strategies: expected activeml:NAME, got activeml"),
-        ({"answer": "value", "strategies": ["bald", "zhu"]}, "strategies that can ask for numbers answers, got zhu"),
+        ({"strategies": ["bald", "svm:"]}, "strategies: expected among bald"),
+        (
+            {"answer": "value", "strategies": ["bald", "zhu"]},
+            "strategies that can ask for numbers, got zhu; ",
+        ),
         (
             {"answer": "grade", "ranks": True, "strategies": ["bald", "active-svm"]},
-            "can ask for ranks answers, got act",
+            "can ask for ranks, got active-svm;",
         ),
         ({"hyperparameters": "guessed"}, "hyperparameters: expected one of learned, pool, got guessed"),
         (

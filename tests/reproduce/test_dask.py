@@ -39,10 +39,19 @@ def dask(kind: str, folder: Path, *words: str, **toy: object) -> Iterator[subpro
             process.wait()
 
 
+def _written(path: Path) -> bool:
+    """Whether the file is there as a whole."""
+    try:
+        json.loads(path.read_text())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 @contextmanager
 def scheduler(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     with dask("scheduler", folder, "--host", "127.0.0.1", "--port", "0") as process:
-        wait_until((folder / "scheduler.json").exists, process)
+        wait_until(lambda: _written(folder / "scheduler.json"), process)
         yield process, json.loads((folder / "scheduler.json").read_text())["address"]
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from gainful.reproduce import Standing
 
 __all__ = ["compare"]
 
@@ -51,7 +56,7 @@ def compare(
     splits: Annotated[int, typer.Option(help="Random splits into pool and test rows.")] = _ENOUGH,
     seed: Annotated[int, typer.Option(help="Another seed gives other splits.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where to; out/compare/TABLE-COLUMN if not given.")
+        str | None, typer.Option("--out", metavar="DIR", help="Where to; out/compare/TABLE-COLUMN if not given.")
     ] = None,
     processes: Annotated[
         int | None, typer.Option(min=0, help="Local processes; one per core if not given, 0 for this one.")
@@ -67,10 +72,11 @@ def compare(
 
     An interrupted comparison continues with the same command.
     """
-    from gainful.cli.running import carried_out
+    from gainful.cli.running import carried_out, require_folder
     from gainful.cli.tables import console, standings_table
     from gainful.reproduce import Heading, comparison, outcome, write_report
 
+    folder = _usual_folder(table, answer) if out is None else require_folder(out)
     experiment = comparison(
         table,
         answer,
@@ -88,33 +94,63 @@ def compare(
         splits=splits,
     )
     common = experiment.common
-    typer.echo(_description(common, splits))
-    folder = out or _OUT / f"{table.stem}-{answer.replace('/', '-')}"
+    typer.echo(_description(table.name, common, splits))
     summary = carried_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
-    found = outcome(summary.rows, common)
-    seconds = {
-        name: sum(row["seconds"] for row in mine) / max(1, sum(row["queries"] for row in mine))
-        for name in common["strategies"]
-        for mine in [[row for row in summary.timings if row["strategy"] == name]]
-    }
-    for measure in dict.fromkeys(each.measure for each in found):
-        console().print(standings_table([each for each in found if each.measure == measure], seconds))
     lead = "Pool-based active learning on random splits of one table: 95 % intervals are over splits of this table."
-    write_report(folder, Heading("Strategies compared", lead))
+    write_report(folder, Heading("Strategies compared", lead))  # before a closed pipe can end this
+    found = outcome(summary.rows, common)
+    for measure in dict.fromkeys(each.measure for each in found):
+        console().print(standings_table([each for each in found if each.measure == measure], _seconds(summary.timings)))
+    for line in _remarks(found, summary.timings):
+        typer.echo(line)
     typer.echo(f"Written to {folder}: report.html, result.json, rows.csv, timings.csv, figures.")
+
+
+def _usual_folder(table: Path, answer: str) -> Path:
+    """out/compare/TABLE-COLUMN, where very long names are shortened, with a hash instead of the rest."""
+    name = re.sub(r"[\s/\\\x00]+", "-", f"{table.stem}-{answer}")
+    return _OUT / (name if len(name) <= 80 else f"{name[:70]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}")
+
+
+def _seconds(timings: list[dict[str, Any]]) -> dict[str, float]:
+    """For each query, by strategy."""
+    found = {}
+    for name in dict.fromkeys(row["strategy"] for row in timings):
+        mine = [row for row in timings if row["strategy"] == name]
+        found[name] = sum(row["seconds"] for row in mine) / max(1, sum(row["queries"] for row in mine))
+    return found
+
+
+def _remarks(found: Sequence[Standing], timings: list[dict[str, Any]]) -> list[str]:
+    """What a reader should know about the tables."""
+    lines = []
+    first = [each for each in found if each.needed is not None]
+    if all(each.needed_no_queries for each in first):
+        lines.append(
+            f"97.5 % of the whole pool is there with the {first[0].start} random answers of the start, before the first"
+            " query: start with fewer, or judge by the mean over the curve."
+        )
+    missed = sum(row.get("unconverged", 0) for row in timings)
+    if missed:
+        lines.append(f"{missed} {'fit' if missed == 1 else 'fits'} did not converge; timings.csv says where.")
+    return lines
 
 
 def _listed(words: str | None) -> list[str] | None:
     return None if words is None else [word.strip() for word in words.split(",") if word.strip()]
 
 
-def _description(common: Mapping[str, Any], splits: int) -> str:
+def _description(file: str, common: Mapping[str, Any], splits: int) -> str:
     """What is compared, and on which data."""
-    inputs = ", ".join(common["inputs"])
+    from gainful.reproduce.cells import listed, shown
+    from gainful.reproduce.compare import KINDS
+    from gainful.reproduce.curves import FEWEST
+
+    inputs = listed(common["inputs"])
     count = len(common["inputs"])
     lines = [
-        f"{Path(common['table']).name}: {common['rows']} rows, {count} input{'s' if count > 1 else ''} ({inputs}),"
-        f" {common['kind']} answers in {common['answer']}",
+        f"{shown(file)}: {common['rows']} rows, {count} input{'s' if count > 1 else ''} ({inputs}),"
+        f" {KINDS[common['kind']]} in {shown(common['answer'])}",
         *(f"  {note}" for note in common["notes"]),
         f"{splits} splits into a pool of {common['pool']} and {common['test']} test rows; {common['start']} random"
         f" answers, then {common['answers']} queries by each of {len(common['strategies'])} strategies",
@@ -122,6 +158,8 @@ def _description(common: Mapping[str, Any], splits: int) -> str:
         if common["hyperparameters"] == "learned"
         else "Hyperparameters are learned once, from all answers of the pool, which nobody has in advance.",
     ]
-    if splits < _ENOUGH:
+    if splits < FEWEST:
+        lines.append(f"Fewer than {FEWEST} splits: too few to say what is beyond chance.")
+    elif splits < _ENOUGH:
         lines.append(f"Fewer than {_ENOUGH} splits: the intervals are rough.")
     return "\n".join(lines)

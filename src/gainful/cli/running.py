@@ -11,7 +11,7 @@ from gainful.cli.progress import choose_watcher
 from gainful.errors import InvalidInput
 from gainful.reproduce import Cluster, Experiment, Failed, Here, Processes, Summary, Workers, run
 
-__all__ = ["carried_out"]
+__all__ = ["carried_out", "require_folder"]
 
 _SHOWN = 3  # failures that are shown in full
 
@@ -50,6 +50,16 @@ def _workers(processes: int | None, dask: str | None) -> Workers:
             raise typer.BadParameter("give either --processes or --dask", param_hint="--dask")
         return Cluster(dask)
     return Here() if processes == 0 else Processes(processes)
+
+
+def require_folder(out: str) -> Path:
+    """The folder that --out names; refused if it cannot be one."""
+    if not out.strip():
+        raise InvalidInput("--out", "the name of a folder", "nothing", "leave it out for the usual one, or say .")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput("--out", "a folder", f"{out}, which is a file", "name another one, or move the file away")
+    return folder
 
 
 def _prepare(folder: Path) -> None:

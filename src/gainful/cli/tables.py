@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gainful.reproduce import Experiment, Standing
 from gainful.reproduce.files import missing_files
-from gainful.reproduce.report import interval, number, verdict
+from gainful.reproduce.report import interval, number, standing, verdict
 from gainful.reproduce.statistics import Estimate
 
 __all__ = ["claims_table", "console", "experiments_table", "standings_table"]
@@ -43,7 +43,7 @@ def claims_table(result: Mapping[str, Any], title: str) -> Table:
         statement = Text(claim["statement"])
         if claim["note"]:
             statement.append(f"\n{claim['note']}", style="dim")
-        style = "blue" if claim["holds"] else "dark_orange3"
+        style = {"holds": "blue", "fails": "dark_orange3"}.get(standing(claim), "dim")
         measured, published = number(claim["measured"]), number(claim["published"])
         table.add_row(statement, Text(published), measured, interval(claim), Text(verdict(claim), style=style))
     return table
@@ -76,12 +76,20 @@ def _with_half(estimate: Estimate, sign: str = "") -> str:
 
     >>> _with_half(Estimate(0.89304, 0.88004, 0.90604))
     '0.893 ± 0.013'
+    >>> _with_half(Estimate(4.2e12, 4.1e12, 4.3e12)), _with_half(Estimate(-0.0001, -0.02, 0.0198), "+")
+    ('(4.20 ± 0.10)e+12', '+0.000 ± 0.020')
     """
-    half = estimate.high - estimate.value
-    if not math.isfinite(half):
-        return f"{estimate.value:{sign}.4g}"
-    digits = 3 if half == 0.0 else max(0, 1 - math.floor(math.log10(half)))
-    return f"{estimate.value:{sign}.{digits}f} ± {half:.{digits}f}"
+    half, value = estimate.high - estimate.value, estimate.value
+    largest = max(abs(value), half if math.isfinite(half) else 0.0)
+    if not math.isfinite(half) or largest == 0.0:
+        return f"{value + 0.0:{sign}.4g}"
+    power = math.floor(math.log10(largest))
+    power = 0 if -4 <= power <= 5 else power
+    value, half = value / 10.0**power, half / 10.0**power
+    digits = max(0, 1 - math.floor(math.log10(half))) if half > 1e-9 * abs(value) else 3
+    digits = min(digits, 6)
+    words = f"{round(value, digits) + 0.0:{sign}.{digits}f} ± {half:.{digits}f}"  # + 0.0 makes −0 a 0
+    return f"({words})e{power:+03d}" if power else words
 
 
 def _table(*names: str) -> Table:

@@ -144,6 +144,11 @@ def _same(queries: Array, reference: Array) -> NDArray[np.bool_]:
     return out
 
 
+def _require_instrument(predict: object) -> None:
+    if predict is not None and not isinstance(predict, Instrument):
+        raise InvalidInput("predict", "an instrument, or None", predict, "for instance Binary()")
+
+
 # ------------------------------------------------------------------------------------------------------------- goals
 
 
@@ -168,6 +173,7 @@ class ExpectedError:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
+        _require_instrument(self.predict)
         if self.loss not in ("zero-one", "log"):
             raise InvalidInput("loss", "'zero-one' or 'log'", self.loss, "see gainful.goals.decision")
 
@@ -198,6 +204,7 @@ class Zhu:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
+        _require_instrument(self.predict)
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
         refuse_mixture(belief)

@@ -110,7 +110,8 @@ class ActiveML:
             raise
         except (TypeError, ValueError) as error:
             expected = f"what scikit-activeml's {self.name} can work with"
-            raise InvalidInput("instrument, options", expected, str(error), "see its docstring") from error
+            got = f"{instrument.label}, {dict(self.options) or 'no options'}"
+            raise InvalidInput("instrument, options", expected, got, f"it says: {error}") from error
         return np.array(utilities[0][told:], dtype=float), int(np.ravel(index)[0]) - told
 
     def _require(self, kind: Any, belief: Posterior, instrument: Instrument) -> None:

@@ -9,7 +9,10 @@ all strategies meet. Which rows a split has depends on the table and the seed, n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -22,7 +25,7 @@ from scipy.special import ndtri
 
 from gainful.campaign import Campaign
 from gainful.data import Data
-from gainful.errors import InvalidInput
+from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.gp import GP
 from gainful.hyper import fit
 from gainful.inference import Posterior
@@ -30,18 +33,21 @@ from gainful.instruments import Binary, Instrument, Ordinal, Point
 from gainful.kernels import SE
 from gainful.means import ConstantMean, Zero
 from gainful.priors import Fixed, LogNormal, Prior
-from gainful.reproduce.contenders import ACTIVEML, contender
+from gainful.reproduce.cells import shown
+from gainful.reproduce.contenders import ACTIVEML, contender, without_options
 from gainful.reproduce.curves import learning_curve
 from gainful.reproduce.dataset import Dataset, read_dataset, reread
 from gainful.reproduce.experiment import Claim, Experiment, Row, Setting
 from gainful.reproduce.standings import LEVEL, Measure, Standing, draw, standings
 from gainful.space import Pool
 
-__all__ = ["HYPERPARAMETERS", "MEASURES", "comparison", "outcome"]
+__all__ = ["HYPERPARAMETERS", "KINDS", "MEASURES", "WHOLE_POOL", "comparison", "outcome"]
 
 Array = NDArray[np.float64]
 
 HYPERPARAMETERS = ("learned", "pool")
+KINDS = {"yes/no": "yes/no answers", "numbers": "numbers", "ranks": "ranks"}  # in a sentence
+WHOLE_POOL = "whole pool"  # who learned from all of it, among the timings
 MEASURES = {
     "yes/no": (Measure("accuracy", "accuracy"), Measure("log_loss", "log loss (nats)", lower=True)),
     "numbers": (Measure("rmse", "RMSE", lower=True), Measure("log_density", "log density (nats)")),
@@ -86,6 +92,7 @@ def comparison(
 
     The table is read at once, and every strategy is tried out: what cannot work is said before anything runs.
     """
+    _require_strategies(strategies)
     data = read_dataset(table, answer, inputs=inputs, drop=drop, yes=yes, ranks=ranks, numbers=numbers)
     names = list(_USUAL[data.kind] if strategies is None else strategies)
     if len(names) < 2 or len(set(names)) < len(names):
@@ -94,16 +101,15 @@ def comparison(
         expected = f"one of {', '.join(HYPERPARAMETERS)}"
         raise InvalidInput("hyperparameters", expected, hyperparameters, "learned is what a campaign of your own does")
     learned = hyperparameters == "learned"
-    _require_whole("splits", splits, 2)
+    splits = _whole("splits", splits, 2)
     common = {
-        "table": data.path,
         "sha256": data.sha256,
         "answer": data.answer,
         "kind": data.kind,
         "yes": data.yes,
         "inputs": list(data.inputs),
         "rows": len(data.X),
-        "notes": list(data.notes),
+        "notes": [*data.notes, _baseline(data)],
         "strategies": names,
         "hyperparameters": hyperparameters,
         "refit": _REFIT if learned else None,
@@ -114,7 +120,7 @@ def comparison(
     if any(name.startswith(f"{ACTIVEML}:") for name in names):
         common["scikit-activeml"] = version("scikit-activeml")
     file = Path(data.path).name
-    title = f"{file}: {data.answer}, {len(names)} strategies"
+    title = f"{shown(file)}: {shown(data.answer)}, {len(names)} strategies"
     return Experiment(
         name=_NAME,
         title=title,
@@ -125,21 +131,20 @@ def comparison(
         claims=partial(_claims, common=common),
         figures=lambda rows, folder: draw(outcome(rows, common), rows, title, folder),
         common=common,
+        places={"table": data.path},
     )
 
 
 def _sizes(rows: int, answers: int | None, start: int, pool: int, test: int, least: int) -> dict[str, int]:
     """How many rows and answers each split has; `least` answers are needed at the start."""
-    for argument, value, lowest in (("pool", pool, 4), ("test", test, 2), ("start", start, 0)):
-        _require_whole(argument, value, lowest)
+    pool, test, start = _whole("pool", pool, 4), _whole("test", test, 2), _whole("start", start, 0)
     size = min(pool, rows // 2)
     if start < least:
         remedy = "the scale of the answers is guessed from them"
         raise InvalidInput("start", f"at least {least}, for numbers with learned hyperparameters", start, remedy)
     if start > size - 2:
         raise InvalidInput("start", f"at most {size - 2}, for a pool of {size}", start, "start with fewer")
-    queries = min(50, size // 2, size - start) if answers is None else answers
-    _require_whole("answers", queries, 1)
+    queries = _whole("answers", min(50, size // 2, size - start) if answers is None else answers, 1)
     if queries > size - start:
         expected = f"at most {size - start}: the pool has {size} rows, of which {start} are told at the start"
         raise InvalidInput("answers", expected, queries, "ask for fewer, or give a larger pool or table")
@@ -153,7 +158,10 @@ def outcome(rows: list[Row], common: Mapping[str, Any]) -> list[Standing]:
 
 
 def run_split(setting: Setting, seed: int) -> list[Row]:
-    """One split: every strategy's curve on it, what the whole pool gives, and how long choosing took."""
+    """One split: every strategy's curve on it, what the whole pool gives, and how long choosing took.
+
+    Fits that did not converge are counted, among the timings.
+    """
     data = reread(
         setting["table"],
         setting["sha256"],
@@ -167,7 +175,10 @@ def run_split(setting: Setting, seed: int) -> list[Row]:
     learned = setting["hyperparameters"] == "learned"
     model = _model(data, data.answers[pool[: setting["start"]] if learned else pool])
     told = model.to_model(data.answers[pool])
-    fitted = fit(model.gp, Data().add(model.instrument, data.X[pool], told), starts=2)
+    begun = time.perf_counter()
+    with _unconverged() as missed:
+        fitted = fit(model.gp, Data().add(model.instrument, data.X[pool], told), starts=2)
+    timings: list[Row] = [_timing(WHOLE_POOL, 0, time.perf_counter() - begun, missed)]
     judged = partial(_judged, model=model, X=data.X[test], answers=data.answers[test])
     whole = {f"pool_{name}": value for name, value in judged(fitted.posterior, []).items()}
     (instrument,) = fitted.data.instruments
@@ -178,10 +189,29 @@ def run_split(setting: Setting, seed: int) -> list[Row]:
         places = Pool(data.X[pool])
         campaign = Campaign(places, instrument, gp, goal, seed=seed, repeat=False, refit=setting["refit"])
         first = range(setting["start"])
-        curve, seconds = learning_curve(campaign, data.X[pool], told.tolist(), setting["answers"], judged, first)
+        with _unconverged() as missed:
+            curve, seconds = learning_curve(campaign, data.X[pool], told.tolist(), setting["answers"], judged, first)
         rows += [{"strategy": name, **row, **whole} for row in curve]
-        rows.append({"strategy": name, "queries": len(curve) - 1, "seconds": round(seconds, 6)})
-    return rows
+        timings.append(_timing(name, len(curve) - 1, seconds, missed))
+    return rows + timings
+
+
+def _timing(strategy: str, queries: int, seconds: float, missed: list[str]) -> Row:
+    return {"strategy": strategy, "queries": queries, "seconds": round(seconds, 6), "unconverged": len(missed)}
+
+
+@contextmanager
+def _unconverged() -> Iterator[list[str]]:
+    """The messages of fits that did not converge, instead of a warning for each; other warnings are given after."""
+    missed = list[str]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield missed
+    for each in caught:
+        if issubclass(each.category, ConvergenceWarning):
+            missed.append(str(each.message))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 @dataclass(frozen=True)
@@ -244,30 +274,61 @@ def _claims(rows: list[Row], common: Mapping[str, Any]) -> list[Claim]:
         note = f"Mean over the curve: {area}. After the last answer: {each.last.value:.4g}."
         if each.needed is not None:
             note += f" {100 * LEVEL:g} % of what the whole pool gives: {each.needed_in_words}."
-        gain = each.gain
-        out.append(Claim(statement, None, gain.value, gain.low, gain.high, each.verdict == "better", note))
+        gain, verdict = each.gain, each.verdict
+        out.append(Claim(statement, None, gain.value, gain.low, gain.high, verdict == "better", note, verdict))
     return out
 
 
+def _baseline(data: Dataset) -> str:
+    """What a prediction that looks at no input would get: what the curves have to beat."""
+    if data.kind == "numbers":
+        centre, spread = float(np.mean(data.answers)), float(np.std(data.answers))
+        return f"always saying the mean, {centre:.4g}, would have an RMSE of {spread:.4g}"
+    values, counts = np.unique(data.answers, return_counts=True)
+    commonest = int(values[np.argmax(counts)])
+    word = ("no", "yes")[commonest] if data.kind == "yes/no" else f"{data.ranks[commonest - 1]:g}"
+    return f"always saying {word} would be right for {100 * counts.max() / counts.sum():.1f} % of the rows"
+
+
 def _try_out(name: str, data: Dataset) -> None:
-    """Score a few places: a strategy that cannot ask for such answers says so now."""
+    """Score a few places: a strategy that cannot ask for such answers, or with such options, says so now."""
+    try:
+        _score_a_few(name, data)
+    except (AttributeError, TypeError, ValueError) as error:  # InvalidInput, or an option that nobody checked
+        bare = without_options(name)
+        if isinstance(error, InvalidInput) and error.argument == "strategies":
+            raise
+        if bare != name:
+            _try_out(bare, data)  # is it to blame without them, too?
+            raise InvalidInput("strategies", "options that the strategy takes", name, str(error)) from error
+        if not isinstance(error, InvalidInput):
+            raise
+        expected = f"strategies that can ask for {KINDS[data.kind]}"
+        raise InvalidInput("strategies", expected, name, str(error)) from error
+
+
+def _score_a_few(name: str, data: Dataset) -> None:
     few = np.unique(np.concatenate([np.flatnonzero(data.answers == a)[:2] for a in np.unique(data.answers)[:3]]))
     places = data.X[np.setdiff1d(np.arange(min(len(data.X), 14)), few)]
     model = _model(data, data.answers[few])
-    try:
-        goal: Any = contender(name, places, 0)
-        if hasattr(goal, "score"):
-            told = Data().add(model.instrument, data.X[few], model.to_model(data.answers[few]))
-            goal.score(model.gp.condition(told), model.instrument, places)
-    except InvalidInput as error:
-        if error.argument == "strategies":
-            raise
-        expected = f"strategies that can ask for {data.kind} answers"
-        raise InvalidInput(
-            "strategies", expected, f"{name} ({error.argument}: {error.expected})", error.remedy
-        ) from error
+    goal: Any = contender(name, places, 0)
+    if hasattr(goal, "score"):
+        told = Data().add(model.instrument, data.X[few], model.to_model(data.answers[few]))
+        goal.score(model.gp.condition(told), model.instrument, places)
 
 
-def _require_whole(argument: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+def _require_strategies(strategies: object) -> None:
+    if strategies is None:
+        return
+    if isinstance(strategies, str):
+        remedy = f"give a list, [{strategies!r}, 'random']"
+        raise InvalidInput("strategies", "a list of names", f"one string, {strategies!r}", remedy)
+    if not isinstance(strategies, Collection) or not all(isinstance(name, str) for name in strategies):
+        remedy = "print gf.strategies() for the names; options follow a colon, as in upper-confidence-bound:beta=9"
+        raise InvalidInput("strategies", "a list of names", strategies, remedy)
+
+
+def _whole(argument: str, value: object, least: int) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InvalidInput(argument, f"a whole number, at least {least}", value, "leave it out for the usual one")
+    return int(value)

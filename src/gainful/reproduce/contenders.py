@@ -21,7 +21,7 @@ from gainful.goals import Goal, strategies
 from gainful.reproduce.activeml import ActiveML
 from gainful.selection import Random, RandomType
 
-__all__ = ["ACTIVEML", "contender"]
+__all__ = ["ACTIVEML", "contender", "without_options"]
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,12 @@ def contender(name: str, pool: Array, seed: int) -> Goal | Random | RandomType:
     if word == ACTIVEML:
         if not rest:
             raise InvalidInput("strategies", f"{ACTIVEML}:NAME", name, f"for instance {ACTIVEML}:UncertaintySampling")
-        return ActiveML(rest[0], _options(name, rest[1:]), seed)
+        try:
+            return ActiveML(rest[0], _options(name, rest[1:]), seed)
+        except InvalidInput as error:
+            if error.argument != "name":
+                raise
+            raise InvalidInput("strategies", error.expected, name, error.remedy) from None
     found = next((each for each in strategies() if each.name == word), None)
     if found is None:
         known = [each.name for each in strategies()]
@@ -51,6 +56,16 @@ def contender(name: str, pool: Array, seed: int) -> Goal | Random | RandomType:
     takes = inspect.signature(getattr(import_module(module), kind)).parameters
     usual = {"reference": pool, "over": pool, "seed": seed}
     return found.make(**{**{k: v for k, v in usual.items() if k in takes}, **_options(name, rest)})
+
+
+def without_options(name: str) -> str:
+    """The name alone.
+
+    >>> without_options("upper-confidence-bound:beta=9"), without_options("activeml:QueryByCommittee:method=vote")
+    ('upper-confidence-bound', 'activeml:QueryByCommittee')
+    """
+    words = name.split(":")
+    return ":".join(words[: 2 if words[0] == ACTIVEML else 1])
 
 
 def _options(name: str, words: list[str]) -> dict[str, Any]:

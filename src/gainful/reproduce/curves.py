@@ -21,7 +21,7 @@ __all__ = ["FEWEST", "Style", "draw_curves", "learning_curve", "styles"]
 
 Array = NDArray[np.float64]
 
-FEWEST = 5  # repetitions that a band is drawn of: an interval of fewer would be wider than the figure
+FEWEST = 5  # repetitions for a band and a verdict: an interval of fewer would be wider than the figure
 # Okabe & Ito (2008), without their yellow, which is lost on white.
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.2, 1.4)), (0, (7, 2, 1.2, 2)))

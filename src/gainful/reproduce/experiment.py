@@ -24,7 +24,8 @@ class Claim:
 
     `measured` lies between `low` and `high` with 95 % confidence (see `statistics`); equal ends mean that the number is
     exact. `published` is the printed figure, or None where only words were printed. `note` says what a reader should
-    know before comparing the two.
+    know before comparing the two. `verdict` is a word in place of "holds" and "does not hold", where a claim that does
+    not hold has not failed either.
 
     >>> Claim("halves the error", published=0.5, measured=0.48, low=0.41, high=0.55, holds=True).record["holds"]
     True
@@ -37,13 +38,15 @@ class Claim:
     high: float
     holds: bool
     note: str = ""
+    verdict: str = ""
 
     @property
     def record(self) -> dict[str, Any]:
         """The claim in values that JSON has; an end or a number that is not finite becomes None."""
         numbers = {name: float(getattr(self, name)) for name in ("measured", "low", "high")}
         finite = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
-        return asdict(self) | finite | {"holds": bool(self.holds)}
+        record = asdict(self) | finite | {"holds": bool(self.holds)}
+        return {name: value for name, value in record.items() if name != "verdict" or value}
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,9 @@ class Experiment:
     folder and returns what it drew. `data` names the files that are needed from the folder GAINFUL_DATA.
 
     `common` is what all repetitions share, in JSON values: `run` finds it in every setting, a run is continued only if
-    it is the same, and result.json has it once. It is in neither seeds nor rows. A row with a column `seconds` is a
-    timing: it goes to timings.csv, and `claims` and `figures` do not see it.
+    it is the same, and result.json has it once. It is in neither seeds nor rows. `places` says where things are, such
+    as a file whose hash is in `common`: `run` finds it in every setting as well, and it is no part of what is run. A
+    row with a column `seconds` is a timing: it goes to timings.csv, and `claims` and `figures` do not see it.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Experiment:
     figures: Callable[[list[Row], Path], list[Path]]
     data: tuple[str | DataFile, ...] = ()
     common: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):

@@ -25,7 +25,7 @@ __all__ = ["Failed", "Finished", "Outcome", "Repetition", "attempt", "derive_see
 class Repetition:
     """A setting as JSON has it (lists, never tuples), the seed that belongs to it, and its canonical form.
 
-    `given` is what `run` is given: the setting, and what the repetition has in common with all others.
+    `given` is what `run` is given: the setting, what it has in common with all others, and where things are.
     """
 
     setting: Setting
@@ -57,7 +57,7 @@ Outcome = Finished | Failed
 def repetitions_of(experiment: Experiment, quick: bool, seed: int) -> list[Repetition]:
     """All repetitions of an experiment, in the order of its settings."""
     found: dict[str, Repetition] = {}
-    common = json.loads(_canonical(dict(experiment.common), "common"))
+    common = json.loads(_canonical({**experiment.common, **experiment.places}, "common"))
     for setting in experiment.settings(quick):
         key = _canonical(setting)
         if key in found:

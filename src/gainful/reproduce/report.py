@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,10 +22,13 @@ __all__ = [
     "interval",
     "number",
     "page",
+    "standing",
     "unfinished_runs",
     "verdict",
     "write_report",
 ]
+
+_SIGNS = {"holds": "✓", "fails": "✗", "open": "·"}
 
 
 @dataclass(frozen=True)
@@ -90,10 +94,22 @@ def interval(claim: Mapping[str, Any]) -> str:
 def verdict(claim: Mapping[str, Any]) -> str:
     """A sign and words: colour alone would be lost on some eyes, and on paper.
 
-    >>> verdict({"holds": True}), verdict({"holds": False})
-    ('✓ holds', '✗ does not hold')
+    >>> verdict({"holds": True}), verdict({"holds": False}), verdict({"holds": False, "verdict": "within chance"})
+    ('✓ holds', '✗ does not hold', '· within chance')
     """
-    return "✓ holds" if claim["holds"] else "✗ does not hold"
+    words = claim.get("verdict") or ("holds" if claim["holds"] else "does not hold")
+    return f"{_SIGNS[standing(claim)]} {words}"
+
+
+def standing(claim: Mapping[str, Any]) -> str:
+    """Whether a claim "holds" or "fails", or is "open": neither.
+
+    >>> standing({"holds": True}), standing({"holds": False, "verdict": "worse"}), standing({"holds": False})
+    ('holds', 'fails', 'fails')
+    """
+    if claim["holds"]:
+        return "holds"
+    return "fails" if claim.get("verdict", "worse") == "worse" else "open"
 
 
 @dataclass(frozen=True)
@@ -135,11 +151,13 @@ def _summary_row(index: int, run: Run) -> str:
     result = run.result
     holding = sum(claim["holds"] for claim in result["claims"])
     total = len(result["claims"])
-    kind = "holds" if holding == total else "fails"
+    words = Counter(claim["verdict"] for claim in result["claims"] if claim.get("verdict"))
+    counted = ", ".join(f"{count} {word}" for word, count in words.items()) or f"{holding} of {total}"
+    kind = "open" if words else "holds" if holding == total else "fails"
     return (
         f'<tr><td><a href="#run-{index}">{escape(result["title"])}</a>{_quick(run)}</td>'
         f'<td>{escape(result["source"])}</td><td class="n">{result["repetitions"]}</td>'
-        f'<td class="{kind}">{holding} of {total}</td></tr>'
+        f'<td class="{kind}">{counted}</td></tr>'
     )
 
 
@@ -178,7 +196,7 @@ def _claim_row(claim: Mapping[str, Any], printed: bool) -> str:
     return (
         f"<tr><td>{escape(claim['statement'])}{note}</td>{published}"
         f'<td class="n">{number(claim["measured"])}</td><td class="n">{interval(claim)}</td>'
-        f'<td class="{"holds" if claim["holds"] else "fails"}">{verdict(claim)}</td></tr>'
+        f'<td class="{standing(claim)}">{verdict(claim)}</td></tr>'
     )
 
 
@@ -236,9 +254,10 @@ th, td { padding: .55rem .9rem .55rem 0; border-bottom: 1px solid var(--line); v
 th:last-child, td:last-child { padding-right: 0; }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
 td.n { white-space: nowrap; }
-td.holds, td.fails { font-weight: 600; white-space: nowrap; }
+td.holds, td.fails, td.open { font-weight: 600; white-space: nowrap; }
 td.holds { color: var(--holds); }
 td.fails { color: var(--fails); }
+td.open { color: var(--soft); }
 .quick { font-size: .75rem; font-weight: 600; padding: .1rem .45rem; border-radius: .6rem; background: #eef1f5;
   color: var(--soft); vertical-align: .1em; }
 a { color: #0072b2; }

@@ -38,7 +38,8 @@ class Standing:
 
     `gain` and `last_gain` are the paired differences from the reference on the same splits, None for the reference
     itself. `needed` are answers until the curve stays within 97.5 % of what the whole pool gives, one for each split,
-    None where it never does; it is left out for measures but the first.
+    None where it never does (judged up to the last answer); it is left out for measures but the first. There were
+    `splits` of them, with `start` answers before the first query.
     """
 
     strategy: str
@@ -49,12 +50,18 @@ class Standing:
     gain: Estimate | None
     last_gain: Estimate | None
     needed: tuple[int | None, ...] | None
+    splits: int
+    start: int
 
     @property
     def verdict(self) -> str:
-        """Whether the difference of the areas is beyond chance, at 95 %."""
+        """Whether the difference of the areas is beyond chance, at 95 %; of a few splits, or equal ones, who knows."""
         if self.gain is None:
             return "the reference"
+        if self.splits < FEWEST:
+            return "too few splits"
+        if self.gain.low == self.gain.high:
+            return "the same in all splits"
         if 0.0 in self.gain:
             return "within chance"
         return "better" if (self.gain.value < 0.0) == self.measure.lower else "worse"
@@ -64,17 +71,22 @@ class Standing:
         """The median over splits, and how many splits got there.
 
         >>> measure, some = Measure("accuracy", "accuracy"), Estimate(0.9, 0.8, 1.0)
-        >>> Standing("a", measure, "b", some, some, some, some, (12, 14, None)).needed_in_words
+        >>> Standing("a", measure, "b", some, some, some, some, (12, 14, None), 3, 5).needed_in_words
         '14 answers (2 of 3 splits)'
         """
         needed = self.needed or ()
         reached = [each for each in needed if each is not None]
-        if 2 * len(reached) <= len(needed):
+        if 2 * len(reached) <= len(needed):  # the median is infinite
             return f"not in most splits ({len(reached)} of {len(needed)})"
-        middle = sorted(np.inf if each is None else each for each in needed)[len(needed) // 2]
+        middle = float(np.median([np.inf if each is None else each for each in needed]))
         return f"{middle:g} answers" + (
             "" if len(reached) == len(needed) else f" ({len(reached)} of {len(needed)} splits)"
         )
+
+    @property
+    def needed_no_queries(self) -> bool:
+        """Whether the answers at the start were enough, in all splits."""
+        return self.needed is not None and all(each == self.start for each in self.needed)
 
 
 def standings(
@@ -98,6 +110,8 @@ def standings(
                     None if mine else paired_difference(areas[name], areas[reference]),
                     None if mine else paired_difference(lasts[name], lasts[reference]),
                     None if number else _needed(select(rows, strategy=name), measure),
+                    len(areas[name]),
+                    min(row["answers"] for row in rows),
                 )
             )
     return out
@@ -151,14 +165,26 @@ def _draw_curves(found: list[Standing], rows: list[Row], title: str, look: dict[
         axes.tick_params(labelsize=9)
         axes.grid(axis="y", color="#EEEEEE", lw=0.8)
         axes.set_axisbelow(True)
-        _label_ends(axes, ends, look)
+        _label_ends(axes, ends, look, _alike(rows, measure.column, list(look)))
     panels[-1].set_xlabel("answers")
     splits = len({row["split"] for row in rows})
-    band = ", bands are 95 % intervals" if splits >= FEWEST else ""
-    band += f" (of {' and '.join(dict.fromkeys(banded))})" if band and len(look) > _MOST_BANDS else ""
-    panels[0].set_title(f"{title}\nmeans over {splits} splits, test rows{band}", loc="left", fontsize=10)
+    band = "bands are 95 % intervals" if splits >= FEWEST else "too few for bands"
+    band += f" (of {' and '.join(dict.fromkeys(banded))})" if splits >= FEWEST and len(look) > _MOST_BANDS else ""
+    _entitle(panels[0], f"{title}\nmeans over {splits} splits, test rows; {band}")
     figure.savefig(folder / "curves.png", dpi=150)
     return folder / "curves.png"
+
+
+def _entitle(axes: Any, words: str) -> None:
+    axes.set_title(words, loc="left", fontsize=10, parse_math=False)  # a column may be called price$
+
+
+def _alike(rows: list[Row], column: str, names: list[str]) -> dict[str, list[str]]:
+    """The strategies by the first of those with the very same curves: they asked the same questions."""
+    found: dict[tuple[float, ...], list[str]] = {}
+    for name in names:
+        found.setdefault(tuple(row[column] for row in select(rows, strategy=name)), []).append(name)
+    return {each[0]: each for each in found.values()}
 
 
 def _focus(axes: Any, rows: list[Row], column: str, whole: float) -> None:
@@ -173,12 +199,15 @@ def _focus(axes: Any, rows: list[Row], column: str, whole: float) -> None:
     axes.set_ylim(low - room, high + room)
 
 
-def _label_ends(axes: Any, ends: dict[str, float], look: dict[str, Style]) -> None:
-    """Names to the right of the curves, pushed apart where they would overlap, with a line to where each ends."""
+def _label_ends(axes: Any, ends: dict[str, float], look: dict[str, Style], alike: dict[str, list[str]]) -> None:
+    """Names to the right of the curves, pushed apart where they would overlap, with a line to where each ends.
+
+    Curves that are the same have one label: "alm = bald".
+    """
     low, high = axes.get_ylim()
     height = axes.figure.get_size_inches()[1] / len(axes.figure.axes) * 0.78  # inches, about
     gap = 0.155 / height
-    order = sorted(ends, key=lambda name: ends[name])
+    order = sorted(alike, key=lambda name: ends[name])
     spots = np.array([(ends[name] - low) / (high - low) for name in order])
     for _ in range(300):
         for i in range(len(spots) - 1):
@@ -190,7 +219,7 @@ def _label_ends(axes: Any, ends: dict[str, float], look: dict[str, Style]) -> No
         style = look[name]
         line = {"arrowstyle": "-", "color": style.colour, "ls": style.dash, "lw": 1.0, "relpos": (0.0, 0.5)}
         axes.annotate(
-            name.removeprefix("activeml:"),
+            " = ".join(each.removeprefix("activeml:") for each in alike[name]),
             (axes.get_xlim()[1], ends[name]),
             (1.06, spot),
             textcoords="axes fraction",
@@ -231,6 +260,6 @@ def _draw_differences(found: list[Standing], title: str, look: dict[str, Style],
     panels[0].set_yticks(range(len(names)), [name.removeprefix("activeml:") for name in names])
     panels[0].invert_yaxis()
     marks = "● over the whole curve   ○ after the last answer;   lines are 95 % intervals over splits"
-    panels[0].set_title(f"{title}\n{marks}", loc="left", fontsize=10)
+    _entitle(panels[0], f"{title}\n{marks}")
     figure.savefig(folder / "differences.png", dpi=150)
     return folder / "differences.png"
