@@ -166,11 +166,11 @@ class EP:
             sites = Sites(precision, shift, sites.blocks)
             try:
                 state = condition(sites)
+                if not np.all(state.keep[rows] > 0.0):
+                    return None
+                proposal = propose(layout, state)
             except NumericalError:
-                return None
-            if not np.all(state.keep[rows] > 0.0):
-                return None
-            proposal = propose(layout, state)
+                return None  # a step too far: shorter ones may do
             pace = replace(pace, iteration=pace.iteration + 1)
         return state, pace, proposal
 
