@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gainful.cli.options import Dask, Fresh, LocalProcesses
+
 if TYPE_CHECKING:
     from gainful.reproduce import Standing
 
@@ -58,15 +60,9 @@ def compare(
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="Where to; out/compare/TABLE-COLUMN if not given.")
     ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=0, help="Local processes; one per core if not given, 0 for this one.")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler instead.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over; the earlier run is kept under another name.")
-    ] = False,
+    processes: LocalProcesses = None,
+    dask: Dask = None,
+    fresh: Fresh = False,
 ) -> None:
     """Compare strategies on a table of your own: learning curves over random splits, with 95 % intervals.
 

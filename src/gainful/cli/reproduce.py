@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gainful.cli.options import Dask, Fresh, LocalProcesses
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -37,15 +39,9 @@ def run(
         Path | None, typer.Option("--out", metavar="DIR", help="Where to; out/reproduce/NAME if not given.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives another sample of the same experiment.")] = 0,
-    processes: Annotated[
-        int | None, typer.Option(min=0, help="Local processes; one per core if not given, 0 for this one.")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler instead.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over; the earlier run is kept under another name.")
-    ] = False,
+    processes: LocalProcesses = None,
+    dask: Dask = None,
+    fresh: Fresh = False,
 ) -> None:
     """Run an experiment, or what is left of it: an interrupted run continues with the same command."""
     from gainful.cli.running import carried_out

@@ -27,7 +27,7 @@ from gainful.errors import NumericalError
 from gainful.inference.compressed import Compressed
 from gainful.inference.sites import Block, Conditioned, Sites
 from gainful.inference.solution import is_block
-from gainful.instruments.base import Rows, Term
+from gainful.instruments.base import Partition, Rows, Term
 
 Array = NDArray[np.float64]
 _TINY = 1e-300
@@ -68,6 +68,11 @@ def cavity(state: Conditioned | Compressed, rows: Rows) -> tuple[Array, Array]:
     return state.mean[rows] - v * state.alpha[rows], v
 
 
+def matching_site(p: Partition, m: Array) -> tuple[Array, Array]:
+    """τ and ν, (n,) each, that give cavities of mean m the moments of cavity × likelihood."""
+    return -p.d2 / p.shrink, (p.d1 - m * p.d2) / p.shrink
+
+
 def block_cavity(state: Conditioned | Compressed, block: Block) -> tuple[Array, Array]:
     """Mean (n, k) and covariance (n, k, k) of coupled rows without their own site.
 
@@ -101,7 +106,7 @@ def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool)
             "an answer is impossible under what the others make certain: its probability is zero in double precision; "
             "give its instrument noise (or a lapse rate), or remove the contradiction"
         )
-    precision, shift = -p.d2 / p.shrink, (p.d1 - m * p.d2) / p.shrink
+    precision, shift = matching_site(p, m)
     log_z = float(np.sum(p.log_z - 0.5 * np.log(keep) - 0.5 * alpha * (m - state.prior_mean[rows])))
     in_mean = np.sqrt(v / p.shrink) * np.abs(p.d1 - alpha)
     in_variance = np.abs(p.shrink / keep - 1.0)

@@ -81,7 +81,7 @@ class EP:
             settled = Convergence(True, 0, 0.0, "exact: every answer is Gaussian")
             exact = condition_on(sites, mean, cov)
             return Solution(exact, gaussian_evidence(layout, exact), settled)
-        pace, warmed = Pace(), start is not None and not hold
+        pace, warmed = Pace(), start is not None and not hold and not sites.blocks
         root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
 
         def full_form(new: Sites) -> Conditioned:
@@ -93,8 +93,8 @@ class EP:
                 return compress(new, mean, root)
 
             try:
-                low_found = self._close_in(layout, low_form(sites), low_form, pace) if warmed else None
-                found = low_found or self._iterate(layout, sites, low_form, hold, pace)
+                near = self._close_in(layout, low_form(sites), low_form, pace) if warmed else None
+                found = near or self._iterate(layout, sites, low_form, hold, pace)
             except NumericalError:
                 found = None  # this form cannot: the full one decides
             if found is not None:
@@ -128,7 +128,7 @@ class EP:
             if proposal.residual <= self.tolerance or close or pace.iteration >= self.max_iterations:
                 return state, pace, proposal
             if pace.since_best == _STUCK and proposal.residual < _NEAR and not hold:
-                ended = self._close_in(layout, state, condition, pace)
+                ended = self._close_in(layout, state, condition, pace, proposal)
                 if ended is not None:
                     return ended
             moved = _advance(layout, state, proposal.sites, pace, condition, self.memory)
@@ -137,16 +137,22 @@ class EP:
             state, pace = moved
 
     def _close_in(
-        self, layout: Layout, state: State, condition: Callable[[Sites], State], pace: Pace
+        self,
+        layout: Layout,
+        state: State,
+        condition: Callable[[Sites], State],
+        pace: Pace,
+        proposal: Proposal | None = None,
     ) -> tuple[State, Pace, Proposal] | None:
         """Newton's steps from a belief that is nearly right; None where it is not, or a step does not help.
 
+        `proposal` is what a look at that belief asks for, where it has been looked at.
+
         The derivative of an earlier look serves again where it will do: the mismatch shrinks about as it did before.
         """
-        rows, sites = layout.scalar_rows, state.sites
-        there, last = None, np.inf
-        proposal = propose(layout, state)
-        pace = replace(pace, iteration=pace.iteration + 1)
+        rows, there, last = layout.scalar_rows, None, np.inf
+        if proposal is None:
+            proposal, pace = propose(layout, state), replace(pace, iteration=pace.iteration + 1)
         while proposal.residual > self.tolerance and pace.iteration < self.max_iterations:
             if not proposal.residual < min(0.25 * last, _NEAR):
                 return None
@@ -155,17 +161,11 @@ class EP:
             if there is None:
                 return None
             last = proposal.residual
-            asked = (
-                proposal.sites.precision[rows] - sites.precision[rows],
-                proposal.sites.shift[rows] - sites.shift[rows],
-            )
-            precision, shift = sites.precision.copy(), sites.shift.copy()
-            step = there.step(*asked, tolerance=max(0.1 * self.tolerance / last, 0.02 * last, 1e-10))
-            precision[rows] += step[0]
-            shift[rows] += step[1]
-            sites = Sites(precision, shift, sites.blocks)
+            here = _pack(state.sites, rows)
+            tau, nu = np.split(_pack(proposal.sites, rows) - here, 2)
+            step = there.step(tau, nu, tolerance=max(0.1 * self.tolerance / last, 0.02 * last, 1e-10))
             try:
-                state = condition(sites)
+                state = condition(_unpack(state.sites, rows, here + np.concatenate(step)))
                 if not np.all(state.keep[rows] > 0.0):
                     return None
                 proposal = propose(layout, state)

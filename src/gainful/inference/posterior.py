@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Data, Layout, as_queries
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
+from gainful.inference.cavities import matching_site
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.sites import Conditioned, Grown, Sites, solve_with
@@ -242,8 +243,7 @@ class Posterior:
             if batch.instrument.query != "set" and not batch.instrument.gaussian:
                 m, v = self.functional(batch.instrument, batch.X)
                 p = batch.instrument.log_partition(batch.answers, m, np.maximum(v, np.finfo(float).tiny))
-                precision[row : row + n] = -p.d2 / p.shrink
-                shift[row : row + n] = (p.d1 - m * p.d2) / p.shrink
+                precision[row : row + n], shift[row : row + n] = matching_site(p, m)
             row += n * (batch.X.shape[1] if batch.instrument.query == "set" else 1)
         return Sites(precision, shift, sites.blocks)
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
+from gainful.inference.cavities import cavity, matching_site
 from gainful.inference.compressed import Compressed
 from gainful.inference.sites import Conditioned
 from gainful.instruments.base import Rows
@@ -75,13 +76,11 @@ class Response:
 def response(layout: Layout, state: Conditioned | Compressed) -> Response | None:
     """The response at this belief; None where sites are coupled, or something is certain."""
     rows = layout.scalar_rows
-    variance, keep = state.variance[rows], state.keep[rows]
-    proper = np.all(variance > 0.0) and np.all(keep > 0.0)
-    if state.sites.blocks or not rows.size or not proper:
+    variance = state.variance[rows]
+    if state.sites.blocks or not rows.size or not (np.all(variance > 0.0) and np.all(state.keep[rows] > 0.0)):
         return None
     covariance = state.covariance(rows)
-    v = variance / keep
-    m = state.mean[rows] - v * state.alpha[rows]
+    m, v = cavity(state, rows)
     by_mean, by_variance = _tilts(layout, rows, m, v)
     weak = np.abs(state.sites.precision[rows]) * variance < _WEAK
     by_mean[:, weak] = 0.0
@@ -105,7 +104,7 @@ def _tilts(layout: Layout, rows: Rows, m: Array, v: Array) -> tuple[Array, Array
         mean = np.concatenate([m[part], m[part] + h, m[part]])
         variance = np.concatenate([v[part], v[part], v[part] + dv])
         p = term.likelihood.log_partition(np.concatenate([term.answers] * 3), mean, variance)
-        sites = np.stack([-p.d2 / p.shrink, (p.d1 - mean * p.d2) / p.shrink]).reshape(2, 3, k)
+        sites = np.stack(matching_site(p, mean)).reshape(2, 3, k)
         by_mean[:, part] = (sites[:, 1] - sites[:, 0]) / h
         by_variance[:, part] = (sites[:, 2] - sites[:, 0]) / dv
     return by_mean, by_variance
