@@ -8,6 +8,7 @@ from gainful.inference.cavities import propose
 from gainful.inference.compressed import compress, low_rank_root
 from gainful.inference.response import response
 from gainful.inference.sites import Sites, condition_on, grow
+from gainful.instruments.base import Partition
 
 INSTRUMENTS = {
     "yes/no": [gf.Binary()],
@@ -52,7 +53,7 @@ def test_the_jacobian_is_that_of_a_look(name, form):
         return condition_on(sites, mean, cov) if form == "full" else compress(sites, mean, root)
 
     here = condition(state.sites)
-    found = response(layout, here)
+    found = response(layout, here, propose(layout, here))
     for _ in range(3):
         tau = rng.normal(size=len(rows)) * 0.1 * state.sites.precision[rows]
         nu = rng.normal(size=len(rows)) * 0.1 * np.abs(state.sites.shift[rows])
@@ -61,6 +62,18 @@ def test_the_jacobian_is_that_of_a_look(name, form):
         wanted = (_asked(layout, up) - _asked(layout, down)) / (2.0 * step)
         got = np.concatenate(found.asked(tau, nu))
         assert got == pytest.approx(wanted, abs=2e-4 * np.max(np.abs(wanted)))
+
+
+@pytest.mark.parametrize("instrument", [gf.Binary(), gf.Binary(guess=0.1, lapse=0.05), gf.Interval(0.1, width=0.6)])
+def test_derivatives_that_an_instrument_leaves_out_are_found_by_differences(instrument):
+    post, _ = _posterior([instrument], 40, 1)
+    layout, state = post.data.layout, post.solution.state
+    look = propose(layout, state)
+    left_out = look._replace(seen=tuple(t._replace(partition=Partition(*t.partition[:4])) for t in look.seen))
+    exact, found = response(layout, state, look), response(layout, state, left_out)
+    for name in ("t_from_mean", "t_from_variance", "s_from_variance"):
+        wanted = getattr(exact, name)
+        assert getattr(found, name) == pytest.approx(wanted, abs=1e-4 * np.max(np.abs(wanted)))
 
 
 def test_a_step_is_quadratic_where_a_look_is_linear():
@@ -72,9 +85,10 @@ def test_a_step_is_quadratic_where_a_look_is_linear():
         """The mismatch after a step, and after moving to what a look asks for, from sites that are off by `size`."""
         off = _moved(sites, rows, size * push * sites.precision[rows], 0.0)
         begun = condition_on(off, state.prior_mean, state.prior_cov)
-        asked = propose(layout, begun).sites
+        look = propose(layout, begun)
+        asked = look.sites
         plain = asked.precision[rows] - off.precision[rows], asked.shift[rows] - off.shift[rows]
-        newton = response(layout, begun).step(*plain, 1e-8)
+        newton = response(layout, begun, look).step(*plain, 1e-8)
         ends = [condition_on(_moved(off, rows, *way), state.prior_mean, state.prior_cov) for way in (newton, plain)]
         return [propose(layout, end).residual for end in ends]
 

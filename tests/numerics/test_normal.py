@@ -14,7 +14,7 @@ from gainful.errors import InvalidInput
 from gainful.numerics.normal import hazard, log_ndtr_between, log_pdf, truncated_normal
 
 INF = np.inf
-Cumulants = tuple[mp.mpf, mp.mpf, mp.mpf, mp.mpf]
+Cumulants = tuple[mp.mpf, mp.mpf, mp.mpf, mp.mpf, mp.mpf]
 
 ONE_SIDED = [(z, INF) for z in (-37.0, -20.0, -8.5, -3.0, -1.0, -0.1, 0.0, 0.3, 1.5, 2.2, 2.99, 3.0, 3.01, 5.0, 12.0)]
 FAR = [(40.0, INF), (1e4, INF), (1e8, INF), (40.0, 40.5), (40.0, 60.0), (1e4, 1e4 + 1e-3), (1e4, 1e4 + 1e-5)]
@@ -27,7 +27,7 @@ REGIMES = {"one-sided": ONE_SIDED, "far": FAR, "wide": WIDE, "middle": MIDDLE, "
 
 @pytest.fixture(autouse=True)
 def _digits_and_no_warnings() -> Iterator[None]:
-    with mp.workdps(110), warnings.catch_warnings():
+    with mp.workdps(160), warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
 
@@ -49,11 +49,12 @@ def oracle(a: float, b: float, width: float | None = None, shift: float | mp.mpf
 
     z = upper(low) - upper(high)
     log_z = mp.log1p(-upper(-low) - upper(high)) if low < 0 else mp.log(z)
-    first, second, third = (
-        (pdf(low, n) - pdf(high, n)) / z + more for n, more in ((0, mp.mpf(0)), (1, mp.mpf(1)), (2, mp.mpf(0)))
-    )
-    third += 2 * first
-    return log_z, sign * first, second - first**2, sign * (third - 3 * first * second + 2 * first**3)
+    first, second, third, fourth = ((pdf(low, n) - pdf(high, n)) / z for n in range(4))
+    second, third = second + 1, third + 2 * first
+    fourth += 3 * second
+    skew = third - 3 * first * second + 2 * first**3
+    excess = fourth - 4 * first * third - 3 * second**2 + 12 * first**2 * second - 6 * first**4
+    return log_z, sign * first, second - first**2, sign * skew, excess
 
 
 def far(got: object, want: mp.mpf, scale: mp.mpf) -> float:
@@ -63,13 +64,14 @@ def far(got: object, want: mp.mpf, scale: mp.mpf) -> float:
 @pytest.mark.parametrize("regime", REGIMES)
 def test_cumulants_match_textbook_formulas_at_a_hundred_digits(regime: str) -> None:
     for case in REGIMES[regime]:
-        log_z, mean, variance, third = oracle(*case)
+        log_z, mean, variance, third, fourth = oracle(*case)
         got = truncated_normal(*case)
         deviation = mp.sqrt(variance)
         assert far(got.log_z, log_z, abs(log_z)) < 1e-14, case
         assert far(got.mean, mean, deviation + abs(mean) / 100) < 1e-13, case
         assert far(got.variance, variance, variance) < 1e-13, case
         assert far(got.third, third, deviation**3) < 1e-12, case
+        assert far(got.fourth, fourth, deviation**4) < 1e-11, case
         assert far(log_ndtr_between(*case), log_z, abs(log_z)) < 1e-14, case
 
 
@@ -89,7 +91,7 @@ def test_log_z_is_minus_the_tails_when_almost_everything_is_inside() -> None:
 
 
 def test_the_whole_line_is_the_standard_normal() -> None:
-    assert tuple(truncated_normal(-INF, INF)) == (0.0, 0.0, 1.0, 0.0)
+    assert tuple(truncated_normal(-INF, INF)) == (0.0, 0.0, 1.0, 0.0, 0.0)
     assert log_ndtr_between(-INF, INF) == 0.0
 
 
@@ -105,7 +107,7 @@ def test_mirroring_the_interval_mirrors_the_odd_cumulants(regime: str) -> None:
     for a, b, *width in REGIMES[regime]:
         here, there = truncated_normal(a, b, *width), truncated_normal(-b, -a, *width)
         deviation = np.sqrt(here.variance)
-        assert (there.log_z, there.variance) == (here.log_z, here.variance)
+        assert (there.log_z, there.variance, there.fourth) == (here.log_z, here.variance, here.fourth)
         assert there.mean == pytest.approx(-here.mean, rel=1e-15, abs=1e-14 * deviation)
         assert there.third == pytest.approx(-here.third, rel=1e-15, abs=1e-14 * deviation**3)
 
@@ -122,10 +124,11 @@ def test_adjacent_intervals_add_up() -> None:
 )
 def test_derivatives_of_log_z_in_a_shift_are_the_cumulants(case: tuple[float, float]) -> None:
     got = truncated_normal(*case)
-    slope, curvature, third = (mp.diff(lambda m: oracle(*case, shift=m)[0], 0, n) for n in (1, 2, 3))
+    slope, curvature, third, fourth = (mp.diff(lambda m: oracle(*case, shift=m)[0], 0, n) for n in (1, 2, 3, 4))
     assert far(got.mean, slope, 1 + abs(slope)) < 1e-13
     assert far(got.variance, 1 + curvature, 1 + curvature) < 1e-12
     assert far(got.third, third, mp.sqrt(1 + curvature) ** 3) < 1e-12
+    assert far(got.fourth, fourth, (1 + curvature) ** 2) < 1e-11
 
 
 def test_hazard_is_exact_in_relative_terms_everywhere() -> None:

@@ -33,12 +33,23 @@ Array = NDArray[np.float64]
 _TINY = 1e-300
 
 
+class Tilted(NamedTuple):
+    """Cavities N(m, v) of the uncoupled observations of one term, and what averaging the likelihood over each gives."""
+
+    term: Term
+    m: Array
+    v: Array
+    partition: Partition
+
+
 class Proposal(NamedTuple):
-    """What one look at every cavity says: the sites that it asks for, its part of the evidence, the mismatch left."""
+    """What one look at every cavity says: the sites that it asks for, its part of the evidence, the mismatch left, and
+    what was seen in the order of `Layout.scalar_rows`."""
 
     sites: Sites
     log_z: float
     residual: float
+    seen: tuple[Tilted, ...]
 
 
 def propose(layout: Layout, state: Conditioned | Compressed, hold: bool = False) -> Proposal:
@@ -46,6 +57,7 @@ def propose(layout: Layout, state: Conditioned | Compressed, hold: bool = False)
     precision, shift = state.sites.precision.copy(), state.sites.shift.copy()
     total, residual = 0.0, 0.0
     blocks: list[Block] = []
+    seen: list[Tilted] = []
     for term in layout.terms:
         if is_block(term):
             block = state.sites.blocks[len(blocks)]
@@ -54,12 +66,13 @@ def propose(layout: Layout, state: Conditioned | Compressed, hold: bool = False)
             shift[term.rows] = pull
         elif not term.likelihood.gaussian:
             rows = term.rows[:, 0]
-            precision[rows], shift[rows], log_z, off = _update(state, term, rows, hold)
+            precision[rows], shift[rows], log_z, off, tilted = _update(state, term, rows, hold)
+            seen.append(tilted)
         else:
             continue
         total += log_z
         residual = max(residual, off)
-    return Proposal(Sites(precision, shift, tuple(blocks)), total, residual)
+    return Proposal(Sites(precision, shift, tuple(blocks)), total, residual, tuple(seen))
 
 
 def cavity(state: Conditioned | Compressed, rows: Rows) -> tuple[Array, Array]:
@@ -88,8 +101,11 @@ def _symmetric(matrices: Any) -> Array:
     return np.asarray(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))
 
 
-def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool) -> tuple[Array, Array, float, float]:
-    """New precision and shift of uncoupled rows, their part of the evidence, and the worst mismatch of moments.
+def _update(
+    state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool
+) -> tuple[Array, Array, float, float, Tilted]:
+    """New precision and shift of uncoupled rows, their part of the evidence, the worst mismatch of moments, what was
+    seen.
 
     With `hold`, a site that asks for a negative precision gets none and matches the mean alone.
     """
@@ -107,6 +123,7 @@ def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool)
             "give its instrument noise (or a lapse rate), or remove the contradiction"
         )
     precision, shift = matching_site(p, m)
+    tilted = Tilted(term, m, v, p)
     log_z = float(np.sum(p.log_z - 0.5 * np.log(keep) - 0.5 * alpha * (m - state.prior_mean[rows])))
     in_mean = np.sqrt(v / p.shrink) * np.abs(p.d1 - alpha)
     in_variance = np.abs(p.shrink / keep - 1.0)
@@ -121,8 +138,8 @@ def _update(state: Conditioned | Compressed, term: Term, rows: Rows, hold: bool)
     if not everywhere:
         precision = np.where(proper, precision, state.sites.precision[rows])
         shift = np.where(proper, shift, state.sites.shift[rows])
-        return precision, shift, log_z, np.inf
-    return precision, shift, log_z, max(float(in_mean.max(initial=0.0)), float(in_variance.max(initial=0.0)))
+        return precision, shift, log_z, np.inf, tilted
+    return precision, shift, log_z, max(float(in_mean.max(initial=0.0)), float(in_variance.max(initial=0.0))), tilted
 
 
 def _block_update(

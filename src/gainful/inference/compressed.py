@@ -87,10 +87,12 @@ class Compressed:
     def keep(self) -> Array:
         return 1.0 - self.sites.precision * self.variance
 
-    def covariance(self, rows: Rows) -> Array:
-        """Cov of these rows, (n, n)."""
-        parts = self.spread[:, rows]
-        return matmul(parts.T, parts)
+    def correlations(self, rows: Rows) -> Array:
+        """Correlations of these rows with each other, (n, n), zero on the diagonal."""
+        parts = self.spread[:, rows] / np.sqrt(self.variance[rows])
+        out = matmul(parts.T, parts)
+        out.flat[:: len(out) + 1] = 0.0
+        return out
 
     def block_covariance(self, rows: Rows) -> Array:
         parts = self.spread[:, rows]

@@ -157,7 +157,7 @@ class EP:
             if not proposal.residual < min(0.25 * last, _NEAR):
                 return None
             if there is None or 4.0 * proposal.residual**2 / last > self.tolerance:
-                there = response(layout, state)
+                there = response(layout, state, proposal)
             if there is None:
                 return None
             last = proposal.residual

@@ -1,13 +1,21 @@
 """How EP's sites answer to a small change: Newton's step to the fixed point, for a start that is near it.
 
-One look at the cavities asks for sites G(θ) where the sites are θ = (τ, ν); at the fixed point G(θ) = θ. A change x of
-the sites moves the belief's marginals, with Σ = Cov[g] and μ = E[g],
+One look at the cavities asks for sites G(θ) where the sites are θ = (τ, ν); at the fixed point G(θ) = θ. Shifts are
+counted from the present mean, σ = ν − μτ, and everything in standard deviations: t = τ·Var, s = σ·sd. With C the
+correlations of the belief, zero on the diagonal since a cavity does not feel its own site, a change (t, s) of the sites
+moves the cavities' precisions and means by
 
-    δΣ_ii = −Σ_j Σ_ij² δτ_j,     δμ_i = Σ_j Σ_ij (δν_j − μ_j δτ_j),
+    A = −(C∘C) t,     D = C s
 
-these move the cavities, and each cavity the site that it asks for, by a 2-by-2 matrix that differences of the
-likelihood's own moments give. So a product with the Jacobian J of G costs two with n-by-n matrices, and the step solves
-(I − J) x = G(θ) − θ in a few of them, where each ordinary look would cost a factorisation.
+and each cavity the site that it asks for. Derivatives of the tilted moments in the cavity's are those of log Z (the
+heat equation turns ∂/∂v into ½ ∂²/∂m²): with ρ the shrinking of the variance, m̂ = m + v d1 the tilted mean, d3 and
+d4 the third and fourth derivative of log Z in m, a = d3/ρ² and e = (d4/2 + d1 d3)/ρ²,
+
+    ∂τ/∂m = −a,   ∂τ/∂v = −e,   ∂ν/∂m = −a m̂,   ∂ν/∂v = ½ a ρ − e m̂
+
+So a product with the Jacobian J of G costs two with n-by-n matrices, and the step solves (I − J) x = G(θ) − θ in a few
+of them, where each ordinary look would cost a factorisation. What D adds to s is left out: it is a multiple of m̂ − μ,
+which is zero at the fixed point, so that steps remain quadratic, and s follows from t.
 """
 
 from __future__ import annotations
@@ -18,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Layout
-from gainful.inference.cavities import cavity, matching_site
+from gainful.inference.cavities import Proposal, Tilted
 from gainful.inference.compressed import Compressed
 from gainful.inference.sites import Conditioned
-from gainful.instruments.base import Rows
 from gainful.numerics.blas import matmul
 from gainful.numerics.krylov import gmres
 
@@ -35,76 +42,81 @@ _WEAK = 1e-6  # a site of so little precision, against the belief's, follows and
 class Response:
     """The linearised fixed-point equation at one belief, for rows that are neither Gaussian nor coupled, (n,) of them.
 
-    covariance and its entries' squares (n, n); mean and variance of the rows and of their cavities; and the derivatives
-    of the sites asked for in the latter two: by_mean, by_variance, (2, n) each, for τ and ν.
+    mean and sd of the rows; their correlations and these squared (n, n), zero on the diagonal; and what t and s asked
+    for gain from D and A: t_from_mean, t_from_variance, s_from_variance.
     """
 
-    covariance: Array
-    squares: Array
     mean: Array
-    variance: Array
-    cavity_mean: Array
-    cavity_variance: Array
-    by_mean: Array
-    by_variance: Array
+    sd: Array
+    correlations: Array
+    squares: Array
+    t_from_mean: Array
+    t_from_variance: Array
+    s_from_variance: Array
 
     def asked(self, tau: Array, nu: Array) -> tuple[Array, Array]:
         """J x: how the sites asked for change when the sites do."""
-        spread = -matmul(self.squares, tau)
-        middle = matmul(self.covariance, nu - self.mean * tau)
-        relative = spread / self.variance**2
-        v, m = self.cavity_variance, self.cavity_mean
-        dv = v**2 * (relative + tau)
-        dm = v * (middle / self.variance - self.mean * relative - nu) + m * dv / v
-        return (
-            self.by_mean[0] * dm + self.by_variance[0] * dv,
-            self.by_mean[1] * dm + self.by_variance[1] * dv,
-        )
+        by_variance = -matmul(self.squares, tau * self.sd**2)
+        by_mean = matmul(self.correlations, (nu - self.mean * tau) * self.sd)
+        t = self.t_from_mean * by_mean + self.t_from_variance * by_variance
+        return self._from_units(t, self.s_from_variance * by_variance)
 
     def step(self, tau: Array, nu: Array, tolerance: float) -> tuple[Array, Array]:
         """x with x − J x = (tau, nu), what one look asks for beyond the sites, to this share of it."""
-        n, sd = len(tau), np.sqrt(self.variance)
+        s = (nu - self.mean * tau) * self.sd
 
-        def apply(x: Array) -> Array:
-            t, s = self.asked(x[:n] / self.variance, x[n:] / sd)
-            return x - np.concatenate([t * self.variance, s * sd])
+        def apply(t: Array) -> Array:
+            by_variance = matmul(self.squares, t)  # −A
+            by_mean = matmul(self.correlations, self.s_from_variance * by_variance)  # −D
+            by_variance *= self.t_from_variance
+            by_mean *= self.t_from_mean
+            by_variance += by_mean
+            by_variance += t
+            return by_variance
 
-        x = gmres(apply, np.concatenate([tau * self.variance, nu * sd]), tolerance)
-        return x[:n] / self.variance, x[n:] / sd
+        t = gmres(apply, tau * self.sd**2 + self.t_from_mean * matmul(self.correlations, s), tolerance)
+        return self._from_units(t, s - self.s_from_variance * matmul(self.squares, t))
+
+    def _from_units(self, t: Array, s: Array) -> tuple[Array, Array]:
+        tau = t / self.sd**2
+        return tau, s / self.sd + self.mean * tau
 
 
-def response(layout: Layout, state: Conditioned | Compressed) -> Response | None:
-    """The response at this belief; None where sites are coupled, or something is certain."""
+def response(layout: Layout, state: Conditioned | Compressed, look: Proposal) -> Response | None:
+    """The response at this belief, which has been looked at; None where sites are coupled, or something is certain."""
     rows = layout.scalar_rows
     variance = state.variance[rows]
     if state.sites.blocks or not rows.size or not (np.all(variance > 0.0) and np.all(state.keep[rows] > 0.0)):
         return None
-    covariance = state.covariance(rows)
-    m, v = cavity(state, rows)
-    by_mean, by_variance = _tilts(layout, rows, m, v)
-    weak = np.abs(state.sites.precision[rows]) * variance < _WEAK
-    by_mean[:, weak] = 0.0
-    by_variance[:, weak] = 0.0
-    return Response(covariance, covariance**2, state.mean[rows], variance, m, v, by_mean, by_variance)
+    mean, sd = state.mean[rows], np.sqrt(variance)
+    # In the cavity's standard deviations: off from the belief's mean, how far the answer pulls, a and e.
+    off, pull, third, fourth, shrink, spread = np.hstack([_derivatives(tilted) for tilted in look.seen])
+    off = (off - mean) / spread
+    pulls = np.abs(state.sites.precision[rows]) * variance >= _WEAK
+    per_shrink = np.where(pulls, 1.0 / shrink**2, 0.0)
+    a = third * per_shrink
+    from_variance = (0.5 * fourth + pull * third) * per_shrink + off * a
+    correlations = state.correlations(rows)
+    return Response(
+        mean,
+        sd,
+        correlations,
+        correlations**2,
+        t_from_mean=-(sd / spread) * a,
+        t_from_variance=-from_variance,
+        s_from_variance=(spread / sd) * (0.5 * a * shrink - (off + pull) * from_variance),
+    )
 
 
-def _tilts(layout: Layout, rows: Rows, m: Array, v: Array) -> tuple[Array, Array]:
-    """Derivatives in m and v of the sites asked for at cavities N(m, v), (2, n) each, by forward differences."""
-    n = len(rows)
-    by_mean, by_variance = np.empty((2, n)), np.empty((2, n))
-    at = 0
-    for term in layout.terms:
-        if term.likelihood.gaussian:
-            continue
-        k = len(term.rows)
-        part = slice(at, at + k)
-        at += k
-        h = _STEP * np.sqrt(v[part])
-        dv = _STEP * v[part]
-        mean = np.concatenate([m[part], m[part] + h, m[part]])
-        variance = np.concatenate([v[part], v[part], v[part] + dv])
-        p = term.likelihood.log_partition(np.concatenate([term.answers] * 3), mean, variance)
-        sites = np.stack(matching_site(p, mean)).reshape(2, 3, k)
-        by_mean[:, part] = (sites[:, 1] - sites[:, 0]) / h
-        by_variance[:, part] = (sites[:, 2] - sites[:, 0]) / dv
-    return by_mean, by_variance
+def _derivatives(tilted: Tilted) -> Array:
+    """m, √v d1, third, fourth, shrink and √v of one term, (6, n); differences where derivatives were left out."""
+    term, m, v, p = tilted
+    spread = np.sqrt(v)
+    pull, third, fourth = p.d1 * spread, p.third, p.fourth
+    if third.shape != m.shape:
+        twice = np.concatenate([term.answers] * 2)
+        means, variances = np.concatenate([m + _STEP * spread, m]), np.concatenate([v, v + _STEP * v])
+        third, by_variance = (term.likelihood.log_partition(twice, means, variances).d2.reshape(2, -1) - p.d2) * v
+        third, by_variance = third / _STEP, by_variance / _STEP
+        fourth = 2.0 * (by_variance - (v * p.d2) ** 2 - pull * third)
+    return np.stack([m, pull, third, fourth, p.shrink, spread])

@@ -183,17 +183,18 @@ class Conditioned:
         """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
         return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
 
-    def covariance(self, rows: Rows) -> Array:
-        """Cov of these uncoupled rows, (n, n), from R Cov[g] R = S − S B⁻¹ S with S = diag(s); nothing but its
-        variance for a site so weak that this has lost its digits."""
-        scale = self.root.scale[rows]
-        told = scale**2 * self.variance[rows] > 1e-9
-        per_scale = np.divide(self.root.sign[rows], scale, out=np.zeros_like(scale), where=told)
+    def correlations(self, rows: Rows) -> Array:
+        """Correlations of these uncoupled rows with each other, (n, n), zero on the diagonal.
+
+        From R Cov[g] R = S − S B⁻¹ S with S = diag(s); none for a site so weak that this has lost its digits.
+        """
+        size = self.root.scale[rows] * np.sqrt(self.variance[rows])
+        per_size = np.divide(self.root.sign[rows], size, out=np.zeros_like(size), where=size**2 > 1e-9)
         inverse = self.factor.inverse_of(self.inverse_root)
-        out = inverse if np.array_equal(rows, np.arange(len(inverse))) else inverse[np.ix_(rows, rows)]
-        out *= per_scale
-        out *= -per_scale[:, None]
-        out.flat[:: len(out) + 1] = self.variance[rows]
+        out = inverse if len(rows) == len(inverse) else inverse[np.ix_(rows, rows)]
+        out *= per_size
+        out *= -per_size[:, None]
+        out.flat[:: len(out) + 1] = 0.0
         return out
 
     def block_covariance(self, rows: Rows) -> Array:

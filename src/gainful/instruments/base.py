@@ -37,13 +37,17 @@ LARGEST = 1e100  # the largest answer in size: beyond it squares overflow
 class Partition(NamedTuple):
     """log Z, d log Z/dm, d² log Z/dm², and tilted variance over v, which is 1 + v·d2 without its cancellation.
 
-    For a block of k values d1 is (n, k), d2 is (n, k, k), and shrink is not used.
+    third and fourth, v^1.5 d³ log Z/dm³ and v² d⁴ log Z/dm⁴, may be left out (empty): they are then found by
+    differences where they are needed. For a block of k values d1 is (n, k), d2 is (n, k, k), and the others are not
+    used.
     """
 
     log_z: Array
     d1: Array
     d2: Array
     shrink: Array
+    third: Array = np.empty(0)
+    fourth: Array = np.empty(0)
 
 
 class Derivatives(NamedTuple):

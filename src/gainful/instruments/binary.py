@@ -62,22 +62,18 @@ class Binary(Instrument):
             return probit
         log_z, careful, careless = self._weights(answers, probit.log_z)
         spread = careful * careless * probit.d1**2
-        return Partition(
-            log_z,
-            careful * probit.d1,
-            careful * probit.d2 + spread,
-            careless + careful * probit.shrink + v * spread,
-        )
+        d1, d2 = careful * probit.d1, careful * probit.d2 + spread
+        third, fourth = _mixed(careful, np.sqrt(v) * probit.d1, v * probit.d2, probit.third, probit.fourth)
+        return Partition(log_z, d1, d2, careless + careful * probit.shrink + v * spread, third, fourth)
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
         probit = window.derivatives(*window.half_line(answers), 1.0, g)
         if self._plain:
             return probit
-        log_p, w, _ = self._weights(answers, probit.log_p)
-        one, two, three = probit.d1, probit.d2, probit.d3
-        # p′/p, p″/p, p‴/p of the mixture, then back to derivatives of the logarithm.
-        a, b, c = w * one, w * (two + one**2), w * (three + 3.0 * one * two + one**3)
-        return Derivatives(log_p, a, b - a**2, c - 3.0 * a * b + 2.0 * a**3)
+        log_p, careful, careless = self._weights(answers, probit.log_p)
+        third, _ = _mixed(careful, probit.d1, probit.d2, probit.d3, np.zeros_like(g))
+        second = careful * probit.d2 + careful * careless * probit.d1**2
+        return Derivatives(log_p, careful * probit.d1, second, third)
 
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
         columns = []
@@ -106,3 +102,12 @@ class Binary(Instrument):
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.derivatives(np.ones_like(g), g).log_p)
         return (rng.random(np.shape(g)) < p).astype(float)
+
+
+def _mixed(share: Array, d1: Array, d2: Array, d3: Array, d4: Array) -> tuple[Array, Array]:
+    """Third and fourth derivative of log(p + constant), in which p has this share, from the derivatives of log p."""
+    # p′/p and so on of the mixture, then back to derivatives of the logarithm.
+    a, b = share * d1, share * (d2 + d1**2)
+    c = share * (d3 + 3.0 * d1 * d2 + d1**3)
+    e = share * (d4 + 4.0 * d1 * d3 + 3.0 * d2**2 + 6.0 * d1**2 * d2 + d1**4)
+    return c - 3.0 * a * b + 2.0 * a**3, e - 4.0 * a * c - 3.0 * b**2 + 12.0 * a**2 * b - 6.0 * a**4

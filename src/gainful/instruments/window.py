@@ -2,7 +2,7 @@
 
 With s² = v + noise² and u standard normal restricted to [(lo − m)/s, (hi − m)/s]:
 
-    log Z = log(Φ(b) − Φ(a)),  d1 = E[u]/s,  d2 = (Var[u] − 1)/s²,  d3 = κ₃[u]/s³
+    log Z = log(Φ(b) − Φ(a)),  d1 = E[u]/s,  d2 = (Var[u] − 1)/s²,  d3 = κ₃[u]/s³,  d4 = κ₄[u]/s⁴
 
 and the tilted variance is v (noise² + v Var[u])/s², which keeps its digits when the window is far narrower than the
 belief.
@@ -47,11 +47,19 @@ def _restricted(lo: Array, hi: Array, m: Array, s: Array) -> Truncated:
 
 
 def partition(lo: Array, hi: Array, noise: Array | float, m: Array, v: Array) -> Partition:
-    """log Z, d1, d2 and shrink for each observation."""
+    """log Z, its derivatives and shrink for each observation."""
     s2 = v + noise**2
     s = np.sqrt(s2)
     u = _restricted(lo, hi, m, s)
-    return Partition(u.log_z, u.mean / s, (u.variance - 1.0) / s2, (noise**2 + v * u.variance) / s2)
+    share = v / s2
+    return Partition(
+        u.log_z,
+        u.mean / s,
+        (u.variance - 1.0) / s2,
+        (noise**2 + v * u.variance) / s2,
+        u.third * share * np.sqrt(share),
+        u.fourth * share**2,
+    )
 
 
 def derivatives(lo: Array, hi: Array, noise: Array | float, g: Array) -> Derivatives:
