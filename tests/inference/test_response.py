@@ -5,10 +5,11 @@ import pytest
 
 import gainful as gf
 from gainful.inference.cavities import propose
-from gainful.inference.compressed import compress, low_rank_root
+from gainful.inference.compressed import compress
 from gainful.inference.response import response
 from gainful.inference.sites import Sites, condition_on, grow
 from gainful.instruments.base import Partition
+from gainful.numerics.lowrank import low_rank
 
 INSTRUMENTS = {
     "yes/no": [gf.Binary()],
@@ -46,7 +47,7 @@ def test_the_jacobian_is_that_of_a_look(name, form):
     post, rng = _posterior(INSTRUMENTS[name], 60, 1)
     layout, state = post.data.layout, post.solution.state
     mean, cov, rows = state.prior_mean, state.prior_cov, post.data.layout.scalar_rows
-    root = low_rank_root(cov)
+    root = low_rank(cov).root
     assert root is not None
 
     def condition(sites):

@@ -1,8 +1,7 @@
 """The belief about g through a low-rank root of its covariance, for the iterations of EP.
 
-A smooth kernel's covariance of n near places has a numerical rank r far below n: C = Q Qᵀ to rounding, with Q (n, r)
-from a pivoted Cholesky factorisation. Then M = I + Qᵀ Λ Q is r-by-r, and one look at every cavity costs O(n r²)
-instead of O(n³):
+Where the covariance has a root C = Q Qᵀ with Q (n, r) and r far below n (`numerics/lowrank.py`), M = I + Qᵀ Λ Q is
+r-by-r, and one look at every cavity costs O(n r²) instead of O(n³):
 
     Cov[g] = Q M⁻¹ Qᵀ,   E[g] = m + Cov[g] (ν − Λ m),   log|I + ΛC| = log|M|
 
@@ -23,28 +22,9 @@ from gainful.errors import NumericalError
 from gainful.inference.sites import Root, Sites
 from gainful.instruments.base import Rows
 from gainful.numerics.blas import matmul
+from gainful.numerics.lowrank import NEGLIGIBLE
 
 Array = NDArray[np.float64]
-
-_NEGLIGIBLE = 3e-15  # of the largest prior variance: what the low-rank root leaves out
-_SMALLEST = 48  # below this many rows there is nothing to gain
-
-
-def low_rank_root(cov: Array) -> Array | None:
-    """Q (n, r) with Q Qᵀ = cov up to 3e-15 of its largest diagonal entry, where r ≤ n/3; None where there is none."""
-    n = len(cov)
-    if n < _SMALLEST:
-        return None
-    largest = float(np.max(np.diagonal(cov)))
-    some = np.linspace(0, n - 1, n // 3 + 1).astype(np.intp)  # where these have full rank, the rank is too high
-    if lapack.dpstrf(cov[np.ix_(some, some)], tol=_NEGLIGIBLE * largest, lower=1)[2] == len(some):
-        return None
-    lower, pivots, rank, _ = lapack.dpstrf(cov, tol=_NEGLIGIBLE * largest, lower=1)
-    if rank > n // 3:
-        return None
-    root = np.empty((n, rank), order="F")
-    root[pivots - 1] = np.tril(lower[:, :rank])
-    return root
 
 
 @dataclass(frozen=True)
@@ -110,5 +90,5 @@ def compress(sites: Sites, mean: Array, root: Array) -> Compressed:
     if info != 0:
         raise NumericalError("the sites leave no proper belief")
     spread = blas.dtrsm(1.0, lower, np.asfortranarray(root.T), lower=1)
-    left_out = _NEGLIGIBLE * float(np.max(np.einsum("ir,ir->i", root, root)))
+    left_out = NEGLIGIBLE * float(np.max(np.einsum("ir,ir->i", root, root)))
     return Compressed(sites, mean, left_out, np.asarray(spread), 2.0 * float(np.sum(np.log(np.diagonal(lower)))))

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from gainful.data import Layout
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.cavities import Proposal, propose
-from gainful.inference.compressed import Compressed, compress, low_rank_root
+from gainful.inference.compressed import Compressed, compress
 from gainful.inference.response import response
 from gainful.inference.sites import Block, Conditioned, Grown, Sites, condition_on, grow
 from gainful.inference.solution import Convergence, Solution, gaussian_evidence, warm
 from gainful.instruments.base import Rows
 from gainful.numerics.anderson import History, step
+from gainful.numerics.lowrank import LowRank, low_rank
 
 Array = NDArray[np.float64]
 State = TypeVar("State", Conditioned, Compressed)
@@ -82,7 +83,11 @@ class EP:
             exact = condition_on(sites, mean, cov)
             return Solution(exact, gaussian_evidence(layout, exact), settled)
         pace, warmed = Pace(), start is not None and not hold and not sites.blocks
-        root = low_rank_root(cov) if np.all(np.isfinite(sites.precision)) else None
+        known = start if isinstance(start, Grown) else None
+        low = None
+        if np.all(np.isfinite(sites.precision)):
+            low = low_rank(cov) if known is None or known.low is None else known.low.grown(cov)
+        root = None if low is None else low.root
 
         def full_form(new: Sites) -> Conditioned:
             return condition_on(new, mean, cov)
@@ -93,18 +98,18 @@ class EP:
                 return compress(new, mean, root)
 
             try:
-                near = self._close_in(layout, low_form(sites), low_form, pace) if warmed else None
-                found = near or self._iterate(layout, sites, low_form, hold, pace)
+                found = self._close_in(layout, low_form(sites), low_form, pace) if warmed else None
+                found = found or self._iterate(layout, sites, low_form, hold, pace)
             except NumericalError:
                 found = None  # this form cannot: the full one decides
             if found is not None:
-                low, pace, proposal = found
-                sites = low.sites
-                if proposal.residual <= self.tolerance and low.resolution <= self.tolerance:
-                    return self._solution(layout, condition_on(sites, mean, cov), proposal, pace, hold)
+                near, pace, proposal = found
+                sites = near.sites
+                if proposal.residual <= self.tolerance and near.resolution <= self.tolerance:
+                    return self._solution(layout, condition_on(sites, mean, cov), proposal, pace, hold, low)
         full = None
         if warmed:
-            before = start.before if isinstance(start, Grown) and root is None else None
+            before = known.before if known is not None and root is None else None
             grown = None if before is None else grow(sites, before, mean, cov)
             full = self._close_in(layout, grown or full_form(sites), full_form, pace)
         full = full or self._iterate(layout, sites, full_form, hold, pace)
@@ -113,7 +118,7 @@ class EP:
                 "expectation propagation found no step that leaves a proper belief; the likelihoods are not "
                 "log-concave and the prior is too wide: reduce the kernel's variance or use Laplace"
             )
-        return self._solution(layout, full[0], full[2], full[1], hold)
+        return self._solution(layout, full[0], full[2], full[1], hold, low)
 
     def _iterate(
         self, layout: Layout, sites: Sites, condition: Callable[[Sites], State], hold: bool, pace: Pace
@@ -174,7 +179,9 @@ class EP:
             pace = replace(pace, iteration=pace.iteration + 1)
         return state, pace, proposal
 
-    def _solution(self, layout: Layout, state: Conditioned, proposal: Proposal, pace: Pace, hold: bool) -> Solution:
+    def _solution(
+        self, layout: Layout, state: Conditioned, proposal: Proposal, pace: Pace, hold: bool, low: LowRank | None
+    ) -> Solution:
         if not proposal.residual <= 1.0 and pace.iteration >= 100:
             raise NumericalError(
                 f"expectation propagation does not settle: after {pace.iteration} iterations its moments are still "
@@ -185,7 +192,7 @@ class EP:
         result = self._verdict(pace, state, proposal.residual)
         if hold:
             result = replace(result, converged=False, message=_HELD + result.message)
-        return Solution(state, evidence, result)
+        return Solution(state, evidence, result, low)
 
     def _verdict(self, pace: Pace, state: Conditioned, residual: float) -> Convergence:
         """What happened, in a sentence."""

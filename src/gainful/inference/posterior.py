@@ -199,8 +199,8 @@ class Posterior:
             except NumericalError:
                 pass  # not without jitter: factor from scratch below, where jitter is reported
         if not layout.gaussian:
-            first = self._first_sites(more, sites, size)
-            sites = Grown(first.precision, first.shift, first.blocks, self._state)
+            first = self._first_sites(more, sites, cov)
+            sites = Grown(first.precision, first.shift, first.blocks, self._state, self.solution.low)
         return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
 
     def without(self, observations: int | Iterable[int]) -> Posterior:
@@ -215,6 +215,9 @@ class Posterior:
         sites = carried(self.sites, data.layout, kept)
         if self._reusable and len(rows) == 1 and len(data):
             return self._settled(data, cov, sites, remove(self._state.factor, int(rows[0])))
+        low = self.solution.low
+        if low is not None:
+            sites = Grown(sites.precision, sites.shift, sites.blocks, None, low.kept(kept))
         return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
 
     @property
@@ -234,17 +237,22 @@ class Posterior:
         cov[old.size :], cov[: old.size, old.size :] = cross, cross[:, : old.size].T
         return cov
 
-    def _first_sites(self, more: Data, sites: Sites, size: int) -> Sites:
-        """Sites of new answers by moment matching with what is believed now (assumed-density filtering), as a start."""
+    def _first_sites(self, more: Data, sites: Sites, cov: Array) -> Sites:
+        """Sites of new answers by moment matching with what is believed now (assumed-density filtering), as a start.
+
+        `cov` is the covariance of all of g.
+        """
         precision, shift = sites.precision.copy(), sites.shift.copy()
-        row = size
-        for batch in more.batches:
-            n = len(batch)
-            if batch.instrument.query != "set" and not batch.instrument.gaussian:
-                m, v = self.functional(batch.instrument, batch.X)
-                p = batch.instrument.log_partition(batch.answers, m, np.maximum(v, np.finfo(float).tiny))
-                precision[row : row + n], shift[row : row + n] = matching_site(p, m)
-            row += n * (batch.X.shape[1] if batch.instrument.query == "set" else 1)
+        state, new, size = self._state, more.layout, self.data.layout.size
+        cross = cov[:size, size:]
+        mean = new.pick(self.prior_mean(new.places)) + matmul(cross.T, state.alpha)
+        variance = np.diagonal(cov)[size:] - state.factor.square(state.factor.half(state.root.times(cross)))
+        for term in new.terms:
+            if term.rows.shape[1] == 1 and not term.likelihood.gaussian:
+                rows = term.rows[:, 0]
+                m, v = mean[rows], np.maximum(variance[rows], np.finfo(float).tiny)
+                p = term.likelihood.log_partition(term.answers, m, v)
+                precision[size + rows], shift[size + rows] = matching_site(p, m)
         return Sites(precision, shift, sites.blocks)
 
     def _settled(self, data: Data, cov: Array, sites: Sites, factor: Factor) -> Posterior:

@@ -23,6 +23,7 @@ from gainful.errors import NumericalError
 from gainful.instruments.base import Rows
 from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import Factor, extend, factor
+from gainful.numerics.lowrank import LowRank
 
 Array = NDArray[np.float64]
 
@@ -226,9 +227,11 @@ def solve_with(sites: Sites, mean: Array, cov: Array, done: Factor) -> Condition
 
 @dataclass(frozen=True)
 class Grown(Sites):
-    """Sites of a belief, in front, and of answers that are new: to begin from, knowing the belief `before` them."""
+    """Sites to begin from that know more: the belief `before` the answers that are new, whose sites come last; and the
+    low-rank root of g's covariance, if one has been looked for."""
 
     before: Conditioned | None = None
+    low: LowRank | None = None
 
 
 def grow(sites: Sites, before: Conditioned, mean: Array, cov: Array) -> Conditioned | None:

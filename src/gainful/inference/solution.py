@@ -12,6 +12,7 @@ from gainful.data import Layout
 from gainful.inference.compressed import Compressed
 from gainful.inference.sites import Block, Conditioned, Sites
 from gainful.instruments.base import Rows, Term
+from gainful.numerics.lowrank import LowRank
 
 Array = NDArray[np.float64]
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -33,11 +34,13 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Solution:
-    """The belief about g, the log evidence, and how the iteration went."""
+    """The belief about g, the log evidence, how the iteration went, and a low-rank root of g's covariance if one was
+    looked for."""
 
     state: Conditioned
     log_evidence: float
     convergence: Convergence
+    low: LowRank | None = None
 
     @property
     def sites(self) -> Sites:
