@@ -28,3 +28,14 @@ def test_the_example_of_comparing_says_who_is_better_and_what_it_left_out(tmp_pa
     assert done.stdout.count("the reference") == 2
     assert not done.stderr
     assert (tmp_path / "wells" / "report.html").exists()
+
+
+def test_the_example_of_a_region_measures_where_it_matters(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "region.py", tmp_path / "region.png"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "to learn the whole river: 20 % of the tests" in done.stdout
+    assert "to learn the stretch: 90 % of the tests" in done.stdout
+    assert not done.stderr
+    assert (tmp_path / "region.png").stat().st_size > 10_000

@@ -15,7 +15,7 @@ from gainful.errors import (
     MissingExtra,
     NumericalError,
 )
-from gainful.goals import Learn, Normalised, PerCost, information, joint_information, score, strategies
+from gainful.goals import Learn, Normalised, PerCost, Region, information, joint_information, score, strategies
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, rank
@@ -86,6 +86,7 @@ __all__ = [
     "Ranking",
     "RationalQuadratic",
     "Real",
+    "Region",
     "Search",
     "Space",
     "Stream",

@@ -9,7 +9,8 @@ import pytest
 
 import gainful as gf
 from gainful.goals import lookahead
-from gainful.goals.lookahead import Watched, as_reference, outlook, steps, watch, watch_places
+from gainful.goals.about import as_reference
+from gainful.goals.lookahead import Watched, outlook, steps, watch, watch_places
 
 EVERY = {
     "number": gf.Point(0.3),

@@ -6,6 +6,7 @@ Information, cost and normalisation are loaded at once; the strategies to compar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gainful.goals.about import Region
 from gainful.goals.goal import Goal, Learn, Normalised, PerCost
 from gainful.goals.information import information
 from gainful.goals.joint import Estimate, information_estimate, joint_estimate, joint_information
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         UpperConfidenceBound,
     )
     from gainful.goals.refitted import Refitted
+    from gainful.goals.region import EPIG
     from gainful.goals.svm import ActiveSVM
     from gainful.goals.uncertainty import Entropy, LeastConfidence, Margin
 
@@ -43,6 +45,7 @@ _LATER = {
     "Conformal": "conformal",
     "DOptimal": "design",
     "EOptimal": "design",
+    "EPIG": "region",
     "EmpiricalError": "decision",
     "Entropy": "uncertainty",
     "ExpectedError": "decision",
@@ -64,6 +67,7 @@ _LATER = {
 
 __all__ = [
     "ALM",
+    "EPIG",
     "IVM",
     "AOptimal",
     "ActiveSVM",
@@ -90,6 +94,7 @@ __all__ = [
     "ProbabilityOfImprovement",
     "QueryByCommittee",
     "Refitted",
+    "Region",
     "Strategy",
     "UpperConfidenceBound",
     "Zhu",

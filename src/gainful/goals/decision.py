@@ -21,11 +21,11 @@ from scipy.special import ndtr, xlogy
 
 from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
+from gainful.goals.about import as_reference
 from gainful.goals.goal import no_pending
 from gainful.goals.lookahead import (
     Step,
     Watched,
-    as_reference,
     refuse_mixture,
     steps,
     watch,

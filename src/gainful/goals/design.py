@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query, as_queries
+from gainful.goals.about import as_reference
 from gainful.goals.goal import no_pending
-from gainful.goals.lookahead import Step, as_reference, refuse_mixture, steps, watch_places
+from gainful.goals.lookahead import Step, refuse_mixture, steps, watch_places, whitening
 from gainful.inference.posterior import Posterior
-from gainful.instruments import Instrument
+from gainful.instruments import Instrument, Point
 
 __all__ = ["ALC", "ALM", "AOptimal", "DOptimal", "EOptimal", "IntegratedVariance", "largest_eigenvalue"]
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-13  # of the prior variance, for each reference place: eigenvalues of Σ below it are rounding
 _BISECTIONS = 50  # of a bracket no wider than the answer's own size: to 1e-15 of it
 _MATRICES = 2_000_000  # numbers in a stack of covariances
 
@@ -174,12 +174,10 @@ class DOptimal:
         refuse_mixture(belief)
         no_pending(given, self)
         watched = watch_places(belief, self.reference)
-        values, vectors = np.linalg.eigh(belief.covariance(watched.queries))
-        real = values > _ROUNDING * len(values) * float(np.max(belief.kernel.diag(watched.queries)))
-        whitening = vectors[:, real] / np.sqrt(values[real])
+        white = whitening(belief, Point(), watched)
         out = np.zeros(len(as_queries(instrument, places)[0]))
         for part, step in steps(belief, instrument, places, watched, means=False):
-            out[part] = log_det_reduction(step, step.cross @ whitening)
+            out[part] = log_det_reduction(step, step.cross @ white)
         return out
 
 

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
-from gainful.goals.information import ABOUT, information
+from gainful.goals.about import Region, require_about
+from gainful.goals.information import information
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 
-__all__ = ["Goal", "Learn", "Normalised", "PerCost", "no_pending"]
+__all__ = ["Goal", "Learn", "Normalised", "PerCost", "learn_region", "no_pending"]
 
 Array = NDArray[np.float64]
 
@@ -37,8 +38,9 @@ class Goal(Protocol):
 class Learn:
     """Bits that the answer is expected to tell about the function: BALD, in full (mixed 5; bald 2).
 
-    A belief of several posteriors may also be asked about "hyperparameters" or "model", which of them is right; about
-    the function its hyperparameters are nuisance (bald 3.1).
+    About a `Region` it is what the answer tells about predictions there. A belief of several posteriors may also be
+    asked about "hyperparameters" or "model", which of them is right; about the function its hyperparameters are
+    nuisance (bald 3.1).
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
@@ -46,11 +48,10 @@ class Learn:
     [1.0]
     """
 
-    about: str = "function"
+    about: str | Region = "function"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.about, str) or self.about not in ABOUT:
-            raise InvalidInput("about", f"one of {list(ABOUT)}", self.about, "'function' is what f is")
+        require_about(self.about)
 
     def score(
         self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()
@@ -80,6 +81,11 @@ class Normalised:
         self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()
     ) -> Array:
         return self.goal.score(belief, instrument, places, given) / float(np.log2(instrument.levels))
+
+
+def learn_region(reference: ArrayLike, weights: ArrayLike | None = None, together: bool = False) -> Learn:
+    """Learn about f at the reference."""
+    return Learn(Region(reference, weights, together))
 
 
 def no_pending(given: Sequence[Query], goal: object) -> None:

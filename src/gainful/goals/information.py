@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, ndtri
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
+from gainful.goals.about import Region, require_about
 from gainful.goals.entropy import binary_entropy, conditional_entropy, interval_entropy, of_answers, of_probabilities
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
@@ -20,11 +21,9 @@ from gainful.instruments import Detection, Instrument, Interval, Point
 from gainful.numerics.cholesky import semidefinite_root
 from gainful.space import evenly
 
-__all__ = ["ABOUT", "information", "information_given"]
+__all__ = ["information", "information_given"]
 
 Array = NDArray[np.float64]
-
-ABOUT = ("function", "hyperparameters", "model")
 
 _REACH = 9.0
 _PANELS, _POINTS = 7, 65_536
@@ -35,13 +34,14 @@ def information(
     belief: Posterior | Belief,
     instrument: Instrument,
     places: ArrayLike,
-    about: str = "function",
+    about: str | Region = "function",
     given: Sequence[Query] = (),
 ) -> Array:
     """How many bits the instrument's next answer is expected to tell about something, one number per query, (M,).
 
-    about is "function"; or, of a belief of several posteriors, "hyperparameters" or "model": which of them is right.
-    About the function such a belief is asked with its hyperparameters as nuisance (bald 3.1; see `goals.mixture`).
+    about is "function"; `Region(points)`, predictions there alone; or, of a belief of several posteriors,
+    "hyperparameters" or "model": which of them is right. About the function such a belief is asked with its
+    hyperparameters as nuisance (bald 3.1; see `goals.mixture`).
 
     places are queries of the instrument: (M, d), pairs (M, 2, d) or sets (M, k, d). A number has ½ log2(1 + v/noise²);
     an interval the difference of one function of one number; ranks, yes/no and preferences one-dimensional quadrature
@@ -64,8 +64,11 @@ def information(
     """
     if not isinstance(belief, Posterior | Belief):
         raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")
-    if not isinstance(about, str) or about not in ABOUT:
-        raise InvalidInput("about", f"one of {list(ABOUT)}", about, "'function' is what f is")
+    require_about(about)
+    if isinstance(about, Region):
+        from gainful.goals.region import region_information  # which builds on this module
+
+        return region_information(belief, instrument, places, about, given)
     if isinstance(belief, Belief):
         from gainful.goals.mixture import mixture_information  # which builds on this module
 

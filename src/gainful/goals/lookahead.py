@@ -40,20 +40,22 @@ __all__ = [
     "Refitting",
     "Step",
     "Watched",
-    "as_reference",
+    "covariances",
     "outlook",
     "refitting",
     "refuse_mixture",
+    "see",
     "steps",
     "watch",
     "watch_places",
+    "whitening",
 ]
 
 Array = NDArray[np.float64]
-Nested = tuple["Nested | float", ...]
 
 _SOME = 200_000  # numbers at a time: a few arrays of them fit into the cache
 _MANY = 4_000_000  # covariances at a time
+_ROUNDING = 1e-13  # of the prior variance, for each watched value: eigenvalues of their covariance below are rounding
 _QUERIES = 10_000  # queries whose answers are worked out at a time: an interval has 81 of them
 _TINY = 1e-300
 _READING = np.arange(-26, 27) / 4.0  # in standard deviations: 1e-10 of the mass lies beyond
@@ -116,7 +118,7 @@ def outlook(instrument: Instrument, m: Array, v: Array, means: bool = True) -> O
         raise InvalidInput("instrument", "one with numbers, intervals or a few answers", instrument, "use one of ours")
     Q = len(nodes) // max(len(m), 1)
     p = instrument.log_partition(nodes, np.concatenate([m] * Q), np.concatenate([v] * Q))
-    log_z, d1, d2, shrink, given = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in (*p, nodes))
+    log_z, d1, d2, shrink, given = (np.swapaxes(x.reshape(Q, len(m), *x.shape[1:]), 0, 1) for x in (*p[:4], nodes))
     if d1.ndim == 2:
         d1, d2 = d1[..., None], d2[..., None, None]
     elif d1.shape[-1] == 1:  # a set of one place is a place, but says nothing of shrink
@@ -283,8 +285,8 @@ def steps(
     many = max(1, min(_MANY // max(len(watched), 1), _QUERIES))
     for i in range(0, len(queries), many):
         part = queries[i : i + many]
-        seen = _seen(belief, instrument, part)
-        cross = _cross(belief, instrument, part, watched)
+        seen = see(belief, instrument, part)
+        cross = covariances(belief, instrument, part, watched)
         cross[seen.known] = 0.0
         k = cross.shape[1]
         shown = (seen.mean[:, 0], seen.cov[:, 0, 0]) if instrument.query != "set" else (seen.mean, seen.cov)
@@ -296,8 +298,10 @@ def steps(
             yield slice(i + j, end), step if again is None else _refitted(again, instrument, part[few], step)
 
 
-def _seen(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
-    """What is left of a variance below the resolution is rounding; its place is known, and an answer tells nothing.
+def see(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
+    """What the instrument sees at each query.
+
+    What is left of a variance below the resolution is rounding; its place is known, and an answer tells nothing.
 
     It is then given the resolution for its variance, so that answers without noise have finite derivatives.
     """
@@ -311,7 +315,7 @@ def _seen(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
     return Seen(m[:, None], np.maximum(v, least)[:, None, None], v <= least)
 
 
-def _cross(belief: Posterior, instrument: Instrument, queries: Array, watched: Watched) -> Array:
+def covariances(belief: Posterior, instrument: Instrument, queries: Array, watched: Watched) -> Array:
     """Cov[g, h], (M, k, R)."""
     n, d = len(queries), queries.shape[-1]
     others = watched.queries
@@ -324,26 +328,18 @@ def _cross(belief: Posterior, instrument: Instrument, queries: Array, watched: W
     return np.ascontiguousarray(out.reshape(n, k, len(watched)))
 
 
+def whitening(belief: Posterior, sees: Instrument, watched: Watched) -> Array:
+    """Σ^(−½), (R, R'), of the R watched values, which `sees` sees, over the directions in which they are uncertain.
+
+    Nearby places make Σ singular in double precision. Eigenvalues below 1e-13 R of the prior variance are left out.
+    """
+    values, vectors = np.linalg.eigh(covariances(belief, sees, watched.queries, watched)[:, 0])
+    places = watched.queries.reshape(-1, watched.queries.shape[-1])
+    real = values > _ROUNDING * len(values) * float(np.max(belief.kernel.diag(places)))
+    return np.asarray(vectors[:, real] / np.sqrt(values[real]))
+
+
 def refuse_mixture(belief: object) -> None:
     """Refuse what is not one posterior."""
     if not isinstance(belief, Posterior):
         raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first, or score one of the parts")
-
-
-def as_reference(reference: ArrayLike) -> Nested:
-    """Reference places (R, d) or pairs (R, 2, d) as nested tuples: a goal is a value, to compare and to write down."""
-    try:
-        array = np.asarray(reference, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("reference", "numbers, one row per place", reference, "convert them to numbers") from None
-    pairs = array.ndim == 3 and array.shape[1] == 2
-    if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(np.isfinite(array)):
-        raise InvalidInput(
-            "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
-            f"shape {array.shape}", "give the places where predictions matter, such as the pool",
-        )  # fmt: skip
-    return _nested(array.tolist())
-
-
-def _nested(values: list[object]) -> Nested:
-    return tuple(_nested(v) if isinstance(v, list) else v for v in values)  # type: ignore[misc]

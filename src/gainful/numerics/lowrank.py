@@ -63,7 +63,7 @@ def low_rank(cov: Array) -> LowRank:
 
     >>> near = np.exp(-0.5 * np.subtract.outer(np.linspace(0, 1, 60), np.linspace(0, 1, 60)) ** 2)
     >>> low_rank(near).root.shape
-    (60, 10)
+    (60, 9)
     >>> low_rank(np.eye(60)).root is None
     True
     """

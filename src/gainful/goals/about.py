@@ -1,0 +1,95 @@
+"""What one can want to know, as a value: "function", "hyperparameters", "model", or predictions over a region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gainful.errors import InvalidInput
+from gainful.instruments import Instrument
+
+__all__ = ["ABOUT", "Region", "as_reference", "require_about"]
+
+Nested = tuple["Nested | float", ...]
+
+ABOUT = ("function", "hyperparameters", "model")
+
+
+@dataclass(frozen=True)
+class Region:
+    """f at some places, as what one wants to know: `information(..., about=Region(points))`, `Learn(Region(points))`.
+
+    points are places (R, d), or pairs (R, 2, d) whose differences matter. The information is about f at each by itself,
+    averaged with `weights` (equal ones by default); with `together` about all values at once, which for places that
+    fill the space is the information about the function. With `answers`, an instrument, it is about what that would
+    answer there instead of f.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE(lengthscale=1.0, variance=3.0)).condition(gf.Data())
+    >>> lab = gf.Point(noise=1.0)
+    >>> gf.information(prior, lab, [[0.0], [1.0], [9.0]], about=gf.Region([[0.0]])).round(4).tolist()
+    [1.0, 0.2329, 0.0]
+    """
+
+    points: Any = field(repr=False)
+    weights: Any = field(default=None, repr=False)
+    together: bool = False
+    answers: Instrument | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "points", as_reference(self.points))
+        except InvalidInput as problem:
+            raise InvalidInput("points", problem.expected, problem.got, problem.remedy) from None
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _shares(self.weights, len(self.points)))
+        if not isinstance(self.together, bool):
+            raise InvalidInput("together", "True or False", self.together, "True is about all values at once")
+        if self.answers is not None and not isinstance(self.answers, Instrument):
+            raise InvalidInput("answers", "an instrument, or None for f itself", self.answers, "such as Binary()")
+        if self.together and (self.weights is not None or self.answers is not None):
+            raise InvalidInput(
+                "together", "no weights and no answers, which belong to places by themselves", self,
+                "leave together out, or leave these out",
+            )  # fmt: skip
+
+
+def require_about(about: object) -> None:
+    """Refuse what nothing can be learned about."""
+    if not isinstance(about, Region) and not (isinstance(about, str) and about in ABOUT):
+        raise InvalidInput("about", f"one of {list(ABOUT)}, or a Region", about, "'function' is what f is")
+
+
+def as_reference(reference: ArrayLike) -> Nested:
+    """Reference places (R, d) or pairs (R, 2, d) as nested tuples: a goal is a value, to compare and to write down."""
+    try:
+        array = np.asarray(reference, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("reference", "numbers, one row per place", reference, "convert them to numbers") from None
+    pairs = array.ndim == 3 and array.shape[1] == 2
+    if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(np.isfinite(array)):
+        raise InvalidInput(
+            "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
+            f"shape {array.shape}", "give the places where predictions matter, such as the pool",
+        )  # fmt: skip
+    return _nested(array.tolist())
+
+
+def _nested(values: list[object]) -> Nested:
+    return tuple(_nested(v) if isinstance(v, list) else v for v in values)  # type: ignore[misc]
+
+
+def _shares(weights: Any, size: int) -> tuple[float, ...]:
+    """Weights that sum to one."""
+    try:
+        array = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.shape != (size,) or not np.all(np.isfinite(array)) or np.any(array < 0.0) or not array.sum() > 0.0:
+        raise InvalidInput(
+            "weights", f"{size} finite numbers, none negative and not all zero", weights, "give one for each point"
+        )
+    return tuple((array / array.sum()).tolist())

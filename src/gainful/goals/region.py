@@ -1,0 +1,258 @@
+"""Information about predictions over a region: for when f matters at some places more than at others.
+
+An answer that sees g ~ N(m, v) tells of f(z) through their covariance c alone: f(z) explains e = c²/Var f(z) of v, and
+given f(z) the answer sees N(u, v − e) with u ~ N(m, e). So I(answer; f(z)) = H[answer] − E_u H[answer | u], one
+dimension however far x and z are apart; with e = v it is the information about the function. Several places together
+explain e = cᵀ Σ⁻¹ c.
+
+About answers at z rather than f (EPIG; Bickford Smith et al. 2023): a number there is f(z) with its noise, which
+explains c²/(Var f(z) + noise²); two answers out of a few each have a table of probabilities, differences of the
+bivariate normal's distribution function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from gainful.data import Query, as_queries
+from gainful.errors import InvalidInput
+from gainful.goals.about import Region
+from gainful.goals.entropy import conditional_entropy, features, interval_entropy, of_answers
+from gainful.goals.lookahead import covariances, see, watch, whitening
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.instruments import Binary, Instrument, Interval, Point, Preference
+from gainful.numerics.orthant import bvn_cdf
+
+__all__ = ["EPIG", "region_information"]
+
+Array = NDArray[np.float64]
+
+_BITS = 1.0 / float(np.log(2.0))
+_MANY = 1_000_000  # numbers held at a time
+_LATTICE = 0.5 * np.arange(-18, 19)  # in spreads of u, where that is no wider than the noise
+_LATTICE_WEIGHTS = np.exp(-0.5 * _LATTICE**2) / np.sum(np.exp(-0.5 * _LATTICE**2))
+_EDGES_OF_BELIEF, _EDGES_OF_NOISE = (-9.0, -4.0, -1.3, 1.3, 4.0, 9.0), (-9.0, -3.0, 0.0, 3.0, 9.0)
+_FEW, _MORE = 32, 128  # nodes of a polynomial, for usual and for tiny noise
+_SHARPEST = 1e-12  # of the variance: noise below it is none
+_LEGENDRE = np.polynomial.legendre.leggauss(16)
+
+
+@dataclass(frozen=True)
+class EPIG:
+    """mean_r I(answer; answer at r) in bits: what an answer is expected to tell about answers to come at the reference.
+
+    Expected predictive information gain (Bickford Smith et al. 2023), exactly. `predict` is the instrument that will be
+    used at the reference; by default the one that asks. BALD about the function values what is learned far outside;
+    this does not.
+    """
+
+    reference: Any = field(repr=False)
+    predict: Instrument | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", Region(self.reference, answers=self.predict).points)
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike, given: Sequence[Query] = ()) -> Array:
+        about = Region(self.reference, answers=self.predict or instrument)
+        return region_information(belief, instrument, places, about, given)
+
+
+def region_information(
+    belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, region: Region, given: Sequence[Query] = ()
+) -> Array:
+    """Bits that the next answer is expected to tell about the region, (M,); exact to 1e-7 bits."""
+    if not isinstance(belief, Posterior):
+        raise InvalidInput(
+            "belief", "one posterior, to learn about a region", belief, "condition a GP on data, or ask each part"
+        )
+    if not isinstance(given, Sequence) or len(given):
+        raise InvalidInput(
+            "given", "no pending queries, for which information about a region cannot allow", given,
+            "wait for their answers, or learn about the function",
+        )  # fmt: skip
+    _one_value("instrument", instrument)
+    sees: Instrument = Point() if np.ndim(region.points) == 2 else Preference()
+    if region.answers is not None:
+        _one_value("answers", region.answers)
+        if (region.answers.query == "pair") != (sees.query == "pair"):
+            raise InvalidInput("answers", f"an instrument whose query is a {sees.query}, like the points",
+                               region.answers, "give places (R, d) or pairs (R, 2, d) to fit")  # fmt: skip
+    watched = watch(belief, sees, region.points)
+    weights = np.full(len(watched), 1.0 / len(watched)) if region.weights is None else np.asarray(region.weights)
+    white = whitening(belief, sees, watched) if region.together else None
+    queries, _ = as_queries(instrument, places)
+    out = np.zeros(len(queries))
+    some = max(1, _MANY // max(len(watched), 1))
+    for i in range(0, len(queries), some):
+        part = queries[i : i + some]
+        seen = see(belief, instrument, part)
+        m, v = seen.mean[:, 0], seen.cov[:, 0, 0]
+        cross = covariances(belief, instrument, part, watched)[:, 0]
+        if white is not None:
+            bits = _about_values(instrument, m, v, np.sum((cross @ white) ** 2, axis=1, keepdims=True))[:, 0]
+        elif region.answers is None:
+            bits = _about_values(instrument, m, v, _explained(cross, watched.variance)) @ weights
+        else:
+            bits = _about_answers(instrument, m, v, region.answers, watched.mean, watched.variance, cross) @ weights
+        out[i : i + some] = np.where(seen.known, 0.0, bits)
+    return out
+
+
+def _about_values(instrument: Instrument, m: Array, v: Array, explained: Array) -> Array:
+    """I(answer; what explains so much), (M, R), for an instrument that sees N(m, v), (M,), and explained (M, R)."""
+    explained = np.minimum(explained, v[:, None])
+    rest = v[:, None] - explained
+    if isinstance(instrument, Point):
+        noise = instrument.noise**2
+        with np.errstate(divide="ignore"):  # a number without noise at the very place: infinitely many bits
+            return 0.5 * np.log2((v[:, None] + noise) / (rest + noise))
+    if isinstance(instrument, Interval):
+        if instrument.width is None:
+            raise InvalidInput("width", "a number", None, "say how wide the answers are: Interval(noise, width=...)")
+        spread = np.sqrt(np.column_stack([v, rest]) + instrument.noise**2) / instrument.width
+        entropy = interval_entropy(spread)
+        return np.maximum(entropy[:, :1] - entropy[:, 1:], 0.0)
+    before = of_answers(instrument, m, v)[:, None]
+    nodes = _FEW if float(np.max(v, initial=0.0)) < 1e4 * features(instrument)[2] ** 2 else _MORE
+    if rest.shape[1] > 2 * nodes:
+        return np.maximum(before - _by_interpolation(instrument, m, v, rest, nodes), 0.0)
+    return np.maximum(before - _one_by_one(instrument, m, v, rest), 0.0)
+
+
+def _one_by_one(instrument: Instrument, m: Array, v: Array, rest: Array) -> Array:
+    """E[H[answer | u]], (M, R), for u ~ N(m, v − rest)."""
+    centre, explained = np.broadcast_to(m[:, None], rest.shape), v[:, None] - rest
+    return _expected_entropy(instrument, centre.ravel(), rest.ravel(), explained.ravel()).reshape(rest.shape)
+
+
+def _by_interpolation(instrument: Instrument, m: Array, v: Array, rest: Array, nodes: int) -> Array:
+    """The same for many values of rest: a Chebyshev polynomial in log(noise² + rest), in which it is smooth (and for a
+    number linear). Good to 1e-8 bits."""
+    noise = np.maximum(features(instrument)[2] ** 2, _SHARPEST * v)
+    low, high = np.log(noise), np.log(noise + v)
+    reach = np.maximum(high - low, np.finfo(float).tiny)
+    x = np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
+    at = np.exp(low[:, None] + 0.5 * (x + 1.0) * reach[:, None]) - noise[:, None]
+    values = _one_by_one(instrument, m, v, np.clip(at, 0.0, v[:, None]))
+    coefficients = values @ np.polynomial.chebyshev.chebvander(x, nodes - 1) * (2.0 / nodes)
+    coefficients[:, 0] *= 0.5
+    y = 2.0 * (np.log(noise[:, None] + rest) - low[:, None]) / reach[:, None] - 1.0
+    ahead, now = np.zeros_like(y), np.zeros_like(y)
+    for k in range(nodes - 1, 0, -1):  # Clenshaw's recurrence
+        ahead, now = now, coefficients[:, k, None] + 2.0 * y * now - ahead
+    return np.asarray(coefficients[:, :1] + y * now - ahead)
+
+
+def _expected_entropy(instrument: Instrument, m: Array, rest: Array, explained: Array) -> Array:
+    """E[H[answer | u]] for u ~ N(m, explained), when given u the instrument sees N(u, rest); (N,) each."""
+    centres, _, scale = features(instrument)
+    spread = np.sqrt(scale**2 + rest)
+    blurred = spread > 0.0
+    out = np.zeros_like(m)  # without noise, an answer is certain given all that it sees
+    if len(centres) == 1 and centres[0] == 0.0:
+        # A yes/no answer that sees more noise is one that sees a smaller g.
+        plain = conditional_entropy(instrument if isinstance(instrument, Binary) else Binary())
+        assert plain is not None
+        out[blurred] = plain.expected(m[blurred] / spread[blurred], explained[blurred] / spread[blurred] ** 2)
+        return out
+    wide = np.sqrt(explained)
+    smooth = blurred & (wide <= spread)
+    for cases, rule in ((smooth, _by_lattice), (blurred & ~smooth, _by_panels)):
+        chosen = np.flatnonzero(cases)
+        few = max(1, _MANY // (len(_LEGENDRE[0]) * (len(_EDGES_OF_NOISE) * len(centres) + len(_EDGES_OF_BELIEF))))
+        for i in range(0, len(chosen), few):
+            case = chosen[i : i + few]
+            out[case] = rule(instrument, centres, m[case], wide[case], rest[case], spread[case])
+    return out
+
+
+def _by_lattice(instrument: Instrument, _: Array, m: Array, wide: Array, rest: Array, __: Array) -> Array:
+    """By the trapezoid rule, which is exact to rounding as long as H is no sharper than u is wide."""
+    u = m[:, None] + wide[:, None] * _LATTICE
+    return np.asarray(_entropy_at(instrument, u, rest) @ _LATTICE_WEIGHTS)
+
+
+def _by_panels(instrument: Instrument, centres: Array, m: Array, wide: Array, rest: Array, spread: Array) -> Array:
+    """By Gauss–Legendre on panels that end about the belief's own spreads and about each threshold's."""
+    own = m[:, None] + wide[:, None] * np.array(_EDGES_OF_BELIEF)
+    bends = (centres[None, :, None] + spread[:, None, None] * np.array(_EDGES_OF_NOISE)).reshape(len(m), -1)
+    edges = np.sort(np.clip(np.column_stack([own, bends]), own[:, :1], own[:, -1:]), axis=1)
+    half, middle = 0.5 * np.diff(edges, axis=1), 0.5 * (edges[:, 1:] + edges[:, :-1])
+    nodes, weights = _LEGENDRE
+    u = (middle[..., None] + half[..., None] * nodes).reshape(len(m), -1)
+    z = (u - m[:, None]) / wide[:, None]
+    density = (half[..., None] * weights).reshape(u.shape) * np.exp(-0.5 * z**2)
+    density /= wide[:, None] * np.sqrt(2.0 * np.pi)
+    return np.asarray(np.einsum("nq,nq->n", _entropy_at(instrument, u, rest), density))
+
+
+def _entropy_at(instrument: Instrument, u: Array, rest: Array) -> Array:
+    return of_answers(instrument, u.ravel(), np.repeat(rest, u.shape[1])).reshape(u.shape)
+
+
+def _about_answers(
+    instrument: Instrument, m: Array, v: Array, other: Instrument, m_there: Array, v_there: Array, cross: Array
+) -> Array:
+    """I(answer; answer of the other instrument there), (M, R), with the covariance (M, R) of what the two see."""
+    for argument, each in (("instrument", instrument), ("answers", other)):
+        if isinstance(each, Interval):
+            raise InvalidInput(argument, "numbers or a few answers, to learn about answers", each,
+                               "learn about f at these places: Region(points)")  # fmt: skip
+    if isinstance(other, Point):
+        return _about_values(instrument, m, v, _explained(cross, v_there + other.noise**2))
+    if isinstance(instrument, Point):
+        return _about_values(other, m_there, v_there, _explained(cross, (v + instrument.noise**2)[:, None]).T).T
+    table = _table(instrument, m, v, other, m_there, v_there, cross)
+    mine, theirs = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = table * np.log(table / (mine * theirs))
+    return np.maximum(_BITS * np.where(table > 0.0, terms, 0.0).sum(axis=(0, 1)), 0.0)
+
+
+def _table(
+    instrument: Instrument, m: Array, v: Array, other: Instrument, m_there: Array, v_there: Array, cross: Array
+) -> Array:
+    """P(answer, answer there), (A, B, M, R): rectangles of the bivariate normal of the two readings."""
+    (mine, spread), (theirs, spread_there) = _cuts(instrument, m, v), _cuts(other, m_there, v_there)
+    rho = np.clip(np.divide(cross, spread[:, None] * spread_there), -1.0, 1.0)
+    below = np.zeros((len(mine) + 2, len(theirs) + 2, *cross.shape))
+    below[-1, -1] = 1.0
+    for a, h in enumerate(mine, start=1):
+        below[a, -1] = ndtr(h)[:, None]
+        for b, k in enumerate(theirs, start=1):
+            below[-1, b] = ndtr(k)
+            below[a, b] = bvn_cdf(h[:, None], k[None, :], rho)
+    table = np.maximum(np.diff(np.diff(below, axis=0), axis=1), 0.0)
+    for axis, each in enumerate((instrument, other)):
+        if isinstance(each, Binary):
+            careless = np.array([[1.0 - each.guess, each.lapse], [each.guess, 1.0 - each.lapse]])
+            table = np.moveaxis(np.tensordot(careless, table, axes=(1, axis)), 0, axis)
+    return table
+
+
+def _cuts(instrument: Instrument, m: Array, v: Array) -> tuple[list[Array], Array]:
+    """Where one answer ends and the next begins, in spreads of the reading, (N,) each; and the spread."""
+    centres, _, scale = features(instrument)
+    spread = np.sqrt(np.maximum(v + scale**2, np.finfo(float).tiny))
+    return [(c - m) / spread for c in centres], spread
+
+
+def _explained(cross: Array, variance: Array) -> Array:
+    """c²/variance, (M, R); nothing by what is already known."""
+    variance = np.broadcast_to(variance, cross.shape)
+    return np.divide(cross**2, variance, out=np.zeros_like(cross), where=variance > 0.0)
+
+
+def _one_value(argument: str, instrument: Instrument) -> None:
+    if not isinstance(instrument, Instrument) or instrument.query == "set":
+        raise InvalidInput(
+            argument, "an instrument that sees one value, of a place or a pair", instrument,
+            "sets can be asked about the function",
+        )  # fmt: skip
