@@ -18,7 +18,7 @@ from gainful.cli.tables import _with_half
 from gainful.reproduce.standings import Measure, Standing
 from gainful.reproduce.statistics import Estimate
 
-COMMAND = [sys.executable, "-c", "from gainful.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "gainful"]
 
 
 @pytest.fixture

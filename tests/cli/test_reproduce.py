@@ -30,7 +30,7 @@ def claims(rows):
 MINE = Experiment("mine", "My own", "my notebook", {}, lambda quick: [{"i": i} for i in range(2 if quick else 3)],
                   run, claims, lambda rows, folder: [])
 """
-COMMAND = [sys.executable, "-c", "from gainful.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "gainful"]
 
 
 @pytest.fixture
