@@ -22,7 +22,7 @@ from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 from gainful.kernels.base import as_places
 
-__all__ = ["Batch", "Data", "Layout", "Query", "as_queries"]
+__all__ = ["Batch", "Data", "Layout", "Query", "as_queries", "column_names", "require_columns"]
 
 Array = NDArray[np.float64]
 
@@ -76,17 +76,18 @@ class Query:
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Answers of one instrument: X is (n, d), (n, 2, d) for pairs or (n, k, d) for sets; answers are canonical, (n,
-    ...)."""
+    ...); columns are the names of the table that X was, if it was one."""
 
     instrument: Instrument
     X: Array
     answers: Array
+    columns: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.X)
 
     def take(self, index: NDArray[np.intp]) -> Batch:
-        return Batch(self.instrument, self.X[index], self.answers[index])
+        return replace(self, X=self.X[index], answers=self.answers[index])
 
 
 class Source(NamedTuple):
@@ -212,11 +213,13 @@ class Data:
     def add(self, instrument: Instrument, X: ArrayLike, answers: ArrayLike) -> Data:
         """The data with these answers too. One place (d,) with its one answer is accepted as well.
 
-        The columns of a table are taken in their order, whatever they are called.
+        The columns of a table are taken in their order; a later table whose columns are called otherwise is refused.
         """
         if not isinstance(instrument, Instrument):
             raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "pass it first")
         queries, single = as_queries(instrument, X)
+        columns = column_names(X)
+        require_columns("X", columns, self.columns)
         if single and np.ndim(answers) != instrument.answer_axes:
             raise InvalidInput(
                 "X",
@@ -234,7 +237,7 @@ class Data:
         canonical = instrument.validate(np.asarray(answers)[None] if single else answers, len(queries))
         queries, canonical = np.array(queries), np.array(canonical)
         queries.flags.writeable = canonical.flags.writeable = False
-        return Data((*self.batches, Batch(instrument, queries, canonical))) if len(queries) else self
+        return Data((*self.batches, Batch(instrument, queries, canonical, columns))) if len(queries) else self
 
     def join(self, more: Data) -> Data:
         """These observations, then those."""
@@ -242,6 +245,7 @@ class Data:
             raise InvalidInput(
                 "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
             )
+        require_columns("data", more.columns, self.columns)
         both = Data((*self.batches, *more.batches))
         if len(self.batches) and len(more.batches) and "layout" in self.__dict__:
             both.__dict__["layout"] = self.layout.followed_by(more.layout)
@@ -276,7 +280,7 @@ class Data:
 
     def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
         """The same answers read by other instruments (for instance with learned noise)."""
-        new = Data(tuple(Batch(changed.get(b.instrument, b.instrument), b.X, b.answers) for b in self.batches))
+        new = Data(tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches))
         # The layout stays as it is but for the instruments: an optimiser comes here for every theta.
         sources: list[Source] = []
         terms: list[Term] = []
@@ -294,6 +298,11 @@ class Data:
     def dimensions(self) -> int | None:
         """How many coordinates a place has; None before the first answer."""
         return int(self.batches[0].X.shape[-1]) if self.batches else None
+
+    @cached_property
+    def columns(self) -> tuple[str, ...] | None:
+        """What the coordinates are called, where places came as a table with names."""
+        return next((batch.columns for batch in self.batches if batch.columns is not None), None)
 
     @cached_property
     def instruments(self) -> tuple[Instrument, ...]:
@@ -352,6 +361,20 @@ def _together(terms: list[Term]) -> tuple[Term, ...]:
 
 def _joined(parts: Sequence[NDArray[np.intp]]) -> Rows:
     return np.concatenate(parts).astype(np.intp) if parts else np.zeros(0, dtype=np.intp)
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """The names of a table's columns (pandas, polars); None for what has none."""
+    names = getattr(X, "columns", None)
+    found = tuple(names) if isinstance(names, Iterable) else ()
+    return found if found and all(isinstance(name, str) for name in found) else None
+
+
+def require_columns(argument: str, got: tuple[str, ...] | None, known: tuple[str, ...] | None) -> None:
+    """Refuse a table whose columns are not those known, in their order: they would be taken for one another."""
+    if got is not None and known is not None and got != known:
+        remedy = f"X[{list(known)}] puts them in order" if set(got) == set(known) else "rename, or pass X.to_numpy()"
+        raise InvalidInput(argument, f"the columns {list(known)}, as before", list(got), remedy)
 
 
 def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Data
+from gainful.data import Data, require_columns
 from gainful.errors import InvalidInput
 from gainful.inference.evidence import evidence_and_gradient
 from gainful.inference.posterior import Posterior, method_for, report, reported, solved
@@ -78,4 +78,6 @@ class GP(Parametrised):
                 data.dimensions,
                 "match them",
             )
+        if self.space is not None and data.columns is not None and set(data.columns) == set(self.space.names):
+            require_columns("data", data.columns, tuple(self.space.names))
         return data

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Data, Layout, as_queries
+from gainful.data import Data, Layout, as_queries, column_names, require_columns
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
 from gainful.inference.cavities import matching_site
 from gainful.inference.ep import EP
@@ -115,6 +115,7 @@ class Posterior:
         last = self.__dict__.get("_last")
         if last is not None and last[0] is X and instrument.query == "place":
             return last[1], last[2]
+        require_columns("X", column_names(X), self.data.columns)
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
             return self._marginals(queries)
@@ -299,6 +300,7 @@ class Posterior:
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
+        require_columns(argument, column_names(X), self.data.columns)
         places = as_places(X, argument)
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
