@@ -117,6 +117,46 @@ def test_together_for_numbers_is_d_optimality():
     assert gf.information(post, lab, X, about=gf.Region(Z, together=True)) == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("name", EVERY)
+def test_pending_numbers_are_allowed_for(name, together):
+    """The mean over what the pending answer may be, of the information once it is in."""
+    instrument, post, lab = EVERY[name], _posterior(), gf.Point(0.5)
+    x, z, p = [[0.4]], [[0.55]], [[0.45]]
+    steps = np.linspace(-9.0, 9.0, 201)
+    weights = norm.pdf(steps) / np.sum(norm.pdf(steps))
+    readings = post.mean(p)[0] + np.sqrt(post.variance(p)[0] + 0.25) * steps
+    after = [post.condition(gf.Data().add(lab, p, [r])) for r in readings]
+    about = gf.Region(z, together=together)
+    wanted = weights @ [gf.information(a, instrument, x, about=about)[0] for a in after]
+    got = gf.information(post, instrument, x, about=about, given=[gf.Query(lab, p[0])])
+    assert got == pytest.approx(wanted, abs=1e-6)
+    assert got < gf.information(post, instrument, x, about=about)
+
+
+def test_numbers_one_after_the_other_tell_what_they_tell_together():
+    post, lab, rng = _posterior(dimensions=2), gf.Point(0.3), np.random.default_rng(2)
+    X, Z = rng.random((4, 2)), rng.random((3, 2))
+    queries = [gf.Query(lab, x) for x in X]
+    about = gf.Region(Z, together=True)
+    chain = sum(gf.information(post, lab, [x], about=about, given=queries[:i])[0] for i, x in enumerate(X))
+    cov, noise = post.covariance(np.vstack([X, Z])), 0.09 * np.eye(4)
+    known = cov[:4, 4:] @ np.linalg.solve(cov[4:, 4:], cov[4:, :4])
+    wanted = 0.5 * np.log2(np.linalg.det(cov[:4, :4] + noise) / np.linalg.det(cov[:4, :4] - known + noise))
+    assert chain == pytest.approx(wanted, rel=1e-9)
+    exact = gf.Query(gf.Point(0.0), X[0])
+    for given in ([exact], [exact, exact]):
+        assert gf.information(post, lab, [X[0]], about=about, given=given) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_batch_about_a_region_spreads_over_it():
+    region = gf.Region(np.linspace(0.4, 0.6, 9)[:, None])
+    space, lab = gf.Space(gf.Real("x", 0, 1)), gf.Point(0.1)
+    campaign = gf.Campaign(space, [lab], gf.GP(gf.SE(0.1)), goal=gf.Learn(region), budget=4, seed=0)
+    places = sorted(float(q.place[0]) for q in campaign.ask(3))
+    assert places[0] < 0.46 < 0.54 < places[2]
+
+
 @pytest.mark.parametrize("there", FEW)
 @pytest.mark.parametrize("here", FEW)
 def test_answers_about_answers_are_what_brute_force_finds(here, there):
@@ -243,6 +283,13 @@ def test_regions_that_make_no_sense_are_refused(make, message):
             "given",
         ),
         (
+            lambda p: gf.information(
+                p, gf.Binary(), [[0.0]], gf.Region([[0.0]], answers=gf.Binary()), [gf.Query(gf.Point(0.1), [0.0])]
+            ),
+            "given",
+        ),
+        (lambda p: gf.information(p, gf.Point(0.1), [[0.0]], gf.Region([[0.0]]), "soon"), "given"),
+        (
             lambda p: gf.information(p, gf.Interval(0.1, width=1.0), [[0.0]], gf.Region([[0.0]], answers=gf.Binary())),
             "instrument",
         ),
@@ -250,7 +297,7 @@ def test_regions_that_make_no_sense_are_refused(make, message):
         (lambda p: gf.information(p, gf.Binary(), [[0.0]], gf.Region([[0.0]], answers=gf.Preference())), "answers"),
         (lambda p: gf.information(p, gf.Interval(0.1), [[0.0]], gf.Region([[0.0]])), "width"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_what_cannot_be_asked_about_a_region_is_refused(ask, message):
     with pytest.raises(gf.InvalidInput, match=message):

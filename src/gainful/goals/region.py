@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from gainful.errors import InvalidInput
 from gainful.goals.about import Region
 from gainful.goals.entropy import conditional_entropy, features, interval_entropy, of_answers
 from gainful.goals.lookahead import covariances, see, watch, whitening
+from gainful.goals.readings import RESOLUTION
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Binary, Instrument, Interval, Point, Preference
@@ -67,16 +68,14 @@ class EPIG:
 def region_information(
     belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, region: Region, given: Sequence[Query] = ()
 ) -> Array:
-    """Bits that the next answer is expected to tell about the region, (M,); exact to 1e-7 bits."""
+    """Bits that the next answer is expected to tell about the region, (M,); exact to 1e-7 bits.
+
+    With `given`, numbers that are asked but not answered, beyond what they will tell.
+    """
     if not isinstance(belief, Posterior):
         raise InvalidInput(
             "belief", "one posterior, to learn about a region", belief, "condition a GP on data, or ask each part"
         )
-    if not isinstance(given, Sequence) or len(given):
-        raise InvalidInput(
-            "given", "no pending queries, for which information about a region cannot allow", given,
-            "wait for their answers, or learn about the function",
-        )  # fmt: skip
     _one_value("instrument", instrument)
     sees: Instrument = Point() if np.ndim(region.points) == 2 else Preference()
     if region.answers is not None:
@@ -84,42 +83,96 @@ def region_information(
         if (region.answers.query == "pair") != (sees.query == "pair"):
             raise InvalidInput("answers", f"an instrument whose query is a {sees.query}, like the points",
                                region.answers, "give places (R, d) or pairs (R, 2, d) to fit")  # fmt: skip
-    watched = watch(belief, sees, region.points)
-    weights = np.full(len(watched), 1.0 / len(watched)) if region.weights is None else np.asarray(region.weights)
-    white = whitening(belief, sees, watched) if region.together else None
     queries, _ = as_queries(instrument, places)
+    watched = watch(belief, sees, region.points)
+    pending = _Pending.of(belief, given)
+    there = pending.told(belief, sees, watched.queries)
+    points = _seen(watched.mean, watched.variance, there)
+    weights = np.full(len(watched), 1.0 / len(watched)) if region.weights is None else np.asarray(region.weights)
+    white = whitening(belief, sees, watched, there) if region.together else None
     out = np.zeros(len(queries))
     some = max(1, _MANY // max(len(watched), 1))
     for i in range(0, len(queries), some):
         part = queries[i : i + some]
         seen = see(belief, instrument, part)
-        m, v = seen.mean[:, 0], seen.cov[:, 0, 0]
-        cross = covariances(belief, instrument, part, watched)[:, 0]
+        here = pending.told(belief, instrument, part)
+        mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here)
+        cross = covariances(belief, instrument, part, watched)[:, 0] - here @ there.T
         if white is not None:
-            bits = _about_values(instrument, m, v, np.sum((cross @ white) ** 2, axis=1, keepdims=True))[:, 0]
+            bits = _about_values(instrument, mine, np.sum((cross @ white) ** 2, axis=1, keepdims=True))[:, 0]
         elif region.answers is None:
-            bits = _about_values(instrument, m, v, _explained(cross, watched.variance)) @ weights
+            bits = _about_values(instrument, mine, _explained(cross, points.left)) @ weights
         else:
-            bits = _about_answers(instrument, m, v, region.answers, watched.mean, watched.variance, cross) @ weights
+            bits = _about_answers(instrument, mine, region.answers, points, cross) @ weights
         out[i : i + some] = np.where(seen.known, 0.0, bits)
     return out
 
 
-def _about_values(instrument: Instrument, m: Array, v: Array, explained: Array) -> Array:
-    """I(answer; what explains so much), (M, R), for an instrument that sees N(m, v), (M,), and explained (M, R)."""
-    explained = np.minimum(explained, v[:, None])
-    rest = v[:, None] - explained
+class _Seen(NamedTuple):
+    """What is seen somewhere, N(mean, variance), and the variance left once pending answers are in; (N,) each."""
+
+    mean: Array
+    variance: Array
+    left: Array
+
+
+def _seen(mean: Array, variance: Array, told: Array) -> _Seen:
+    """With what pending answers take away, the squares of `told` (N, P')."""
+    left = np.maximum(variance - np.sum(told**2, axis=1), 0.0) if told.shape[1] else variance
+    return _Seen(mean, variance, left)
+
+
+class _Pending(NamedTuple):
+    """Numbers that are asked but not answered: their places (P, d), and a root (P, P') of their inverse covariance."""
+
+    places: Array
+    root: Array
+
+    @staticmethod
+    def of(belief: Posterior, given: Sequence[Query]) -> _Pending:
+        numbers = isinstance(given, Sequence) and all(
+            isinstance(q, Query) and isinstance(q.instrument, Point) for q in given
+        )
+        if not numbers:
+            raise InvalidInput(
+                "given", "pending queries of numbers alone, for which information about a region can allow", given,
+                "wait for the other answers, or learn about the function",
+            )  # fmt: skip
+        if not given:
+            return _Pending(np.zeros((0, belief.data.dimensions or 1)), np.zeros((0, 0)))
+        places = np.stack([q.place for q in given])
+        noise = np.array([getattr(q.instrument, "noise") ** 2 for q in given])  # noqa: B009 - a Point has noise
+        values, vectors = np.linalg.eigh(belief.covariance(places) + np.diag(noise))
+        real = values > RESOLUTION * len(values) * float(np.max(belief.kernel.diag(places)))
+        return _Pending(places, vectors[:, real] / np.sqrt(values[real]))
+
+    def told(self, belief: Posterior, sees: Instrument, queries: Array) -> Array:
+        """The covariance (N, P') of what is seen with what the pending answers will tell: its squares are what they
+        take off the variance."""
+        if not len(self.places):
+            return np.zeros((len(queries), 0))
+        return covariances(belief, sees, queries, watch(belief, Point(), self.places))[:, 0] @ self.root
+
+
+def _about_values(instrument: Instrument, seen: _Seen, explained: Array) -> Array:
+    """I(answer; what explains so much of the variance left), (M, R), for what the instrument sees and explained (M, R).
+
+    A pending answer moves the mean, by a normal of the variance that it takes away: entropies are averaged over that.
+    """
+    m, v, left = seen
+    rest = np.maximum(left[:, None] - explained, 0.0)
     if isinstance(instrument, Point):
         noise = instrument.noise**2
-        with np.errstate(divide="ignore"):  # a number without noise at the very place: infinitely many bits
-            return 0.5 * np.log2((v[:, None] + noise) / (rest + noise))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a number without noise at the very place: infinite bits
+            bits = 0.5 * np.log2((left[:, None] + noise) / (rest + noise))
+        return np.where(left[:, None] > rest, bits, 0.0)
     if isinstance(instrument, Interval):
         if instrument.width is None:
             raise InvalidInput("width", "a number", None, "say how wide the answers are: Interval(noise, width=...)")
-        spread = np.sqrt(np.column_stack([v, rest]) + instrument.noise**2) / instrument.width
+        spread = np.sqrt(np.column_stack([left, rest]) + instrument.noise**2) / instrument.width
         entropy = interval_entropy(spread)
         return np.maximum(entropy[:, :1] - entropy[:, 1:], 0.0)
-    before = of_answers(instrument, m, v)[:, None]
+    before = of_answers(instrument, m, v)[:, None] if left is v else _one_by_one(instrument, m, v, left[:, None])
     nodes = _FEW if float(np.max(v, initial=0.0)) < 1e4 * features(instrument)[2] ** 2 else _MORE
     if rest.shape[1] > 2 * nodes:
         return np.maximum(before - _by_interpolation(instrument, m, v, rest, nodes), 0.0)
@@ -197,19 +250,22 @@ def _entropy_at(instrument: Instrument, u: Array, rest: Array) -> Array:
     return of_answers(instrument, u.ravel(), np.repeat(rest, u.shape[1])).reshape(u.shape)
 
 
-def _about_answers(
-    instrument: Instrument, m: Array, v: Array, other: Instrument, m_there: Array, v_there: Array, cross: Array
-) -> Array:
-    """I(answer; answer of the other instrument there), (M, R), with the covariance (M, R) of what the two see."""
+def _about_answers(instrument: Instrument, here: _Seen, other: Instrument, there: _Seen, cross: Array) -> Array:
+    """I(answer; answer of the other instrument there), (M, R), with the covariance (M, R) left of what the two see."""
     for argument, each in (("instrument", instrument), ("answers", other)):
         if isinstance(each, Interval):
             raise InvalidInput(argument, "numbers or a few answers, to learn about answers", each,
                                "learn about f at these places: Region(points)")  # fmt: skip
     if isinstance(other, Point):
-        return _about_values(instrument, m, v, _explained(cross, v_there + other.noise**2))
+        return _about_values(instrument, here, _explained(cross, there.left + other.noise**2))
     if isinstance(instrument, Point):
-        return _about_values(other, m_there, v_there, _explained(cross, (v + instrument.noise**2)[:, None]).T).T
-    table = _table(instrument, m, v, other, m_there, v_there, cross)
+        return _about_values(other, there, _explained(cross, (here.left + instrument.noise**2)[:, None]).T).T
+    if here.left is not here.variance:
+        raise InvalidInput(
+            "given", "no pending queries, to learn about answers from answers that are no numbers", instrument,
+            "wait for their answers, or learn about f: Region(points)",
+        )  # fmt: skip
+    table = _table(instrument, here.mean, here.variance, other, there.mean, there.variance, cross)
     mine, theirs = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = table * np.log(table / (mine * theirs))
