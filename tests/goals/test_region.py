@@ -249,12 +249,54 @@ def test_a_campaign_learns_about_a_region_and_resumes(tmp_path):
     assert gf.Campaign.resume(copy).ask() == campaign.ask()
 
 
+def test_where_answers_are_certain_nothing_is_learned_from_them():
+    """Products of tiny probabilities are zero in double precision; their logarithms are not."""
+    post = gf.GP(gf.SE(0.5)).condition(
+        gf.Data().add(gf.Point(0.02), [[0.1], [0.3], [0.5], [0.9]], [0.9, 0.4, -0.6, 0.3])
+    )
+    X = np.linspace(0, 1, 21)[:, None]
+    for sharp in (gf.Ordinal([-1.0, 0.0, 1.0], 0.01), gf.Ordinal([-1.0, 0.0, 1.0], 0.0)):
+        bits = gf.score("epig", post, sharp, X)
+        assert np.all((bits >= 0.0) & (bits <= 2.0))
+        assert bits[10] < 1e-12
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-5])
+def test_a_place_explains_itself_whatever_rounding_says(noise):
+    X, x = np.linspace(0, 1, 8)[:, None], np.linspace(0.03, 0.97, 15)[:, None]
+    post = gf.GP(gf.SE(0.5)).condition(gf.Data().add(gf.Point(noise), X, np.sin(X[:, 0])))
+    lab = gf.Point(float(np.median(np.sqrt(post.variance(x)))) / 1000)
+    function = gf.information(post, lab, x)
+    alone = [gf.information(post, lab, [q], about=gf.Region([q]))[0] for q in x]
+    assert alone == pytest.approx(function, abs=1e-9)
+    assert gf.information(post, lab, x, about=gf.Region(x, together=True)) == pytest.approx(function, abs=1e-9)
+
+
+def test_a_region_is_the_same_after_it_was_written_down():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        region = gf.Region(rng.normal(size=(7, 1)), weights=rng.random(7))
+        assert gf.Region(region.points, weights=region.weights) == region
+    pool = gf.Pool([[0.0], [1.0]])
+    assert gf.Region(pool) == gf.Region([[0.0], [1.0]])
+    huge = gf.Region(pool, weights=[1e308, 1e308])
+    assert gf.information(_posterior(), gf.Point(0.3), [[0.4]], about=huge)[0] == pytest.approx(
+        gf.information(_posterior(), gf.Point(0.3), [[0.4]], about=gf.Region(pool))[0]
+    )
+
+
+@pytest.mark.parametrize("name", ["bald-region", "epig", "alc", "zhu"])
+def test_no_places_have_no_scores(name):
+    assert gf.score(name, _posterior(), gf.Binary(), np.zeros((0, 1))).shape == (0,)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: gf.Region([]), "points"),
         (lambda: gf.Region([[np.nan]]), "points"),
         (lambda: gf.Region([["a"]]), "points"),
+        (lambda: gf.Region([[1j]]), "points"),
         (lambda: gf.Region([[0.0]], weights=[-1.0]), "weights"),
         (lambda: gf.Region([[0.0]], weights=[1.0, 2.0]), "weights"),
         (lambda: gf.Region([[0.0]], weights=[0.0]), "weights"),
@@ -265,7 +307,7 @@ def test_a_campaign_learns_about_a_region_and_resumes(tmp_path):
         (lambda: gf.Learn([[0.0]]), "about"),
         (lambda: goals.EPIG([[np.inf]]), "points"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_regions_that_make_no_sense_are_refused(make, message):
     with pytest.raises(gf.InvalidInput, match=message):
@@ -276,7 +318,11 @@ def test_regions_that_make_no_sense_are_refused(make, message):
     ("ask", "message"),
     [
         (lambda p: gf.information(p, gf.Detection(), [[[0.0], [1.0]]], about=gf.Region([[0.0]])), "instrument"),
-        (lambda p: gf.information(p, gf.Binary(), [[0.0]], about=gf.Region([[0.0, 1.0]])), "reference|coordinates"),
+        (lambda p: gf.information(p, gf.Binary(), [[0.0]], about=gf.Region([[0.0, 1.0]])), "points"),
+        (
+            lambda p: gf.information(gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), [[0.0]], gf.Region([[0, 1]])),
+            "points",
+        ),
         (lambda p: gf.information(gf.Belief([p, p]), gf.Binary(), [[0.0]], about=gf.Region([[0.0]])), "belief"),
         (
             lambda p: gf.information(p, gf.Binary(), [[0.0]], gf.Region([[0.0]]), [gf.Query(gf.Binary(), [0.0])]),
@@ -297,7 +343,7 @@ def test_regions_that_make_no_sense_are_refused(make, message):
         (lambda p: gf.information(p, gf.Binary(), [[0.0]], gf.Region([[0.0]], answers=gf.Preference())), "answers"),
         (lambda p: gf.information(p, gf.Interval(0.1), [[0.0]], gf.Region([[0.0]])), "width"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_cannot_be_asked_about_a_region_is_refused(ask, message):
     with pytest.raises(gf.InvalidInput, match=message):

@@ -428,3 +428,38 @@ def test_nothing_but_gainful_speaks_up_when_the_scales_are_extreme() -> None:
                 post = gf.GP(gf.SE(0.2, variance)).condition(data, inference)
             assert np.isfinite(post.log_evidence)
             assert [w for w in heard if not issubclass(w.category, gf.GainfulWarning)] == []
+
+
+@pytest.mark.parametrize(("n", "lengthscale", "seed"), [(150, 1.5, 0), (80, 5.0, 2), (100, 2.0, 2), (80, 2.5, 1)])
+def test_answers_that_are_all_alike_do_not_send_accelerated_steps_in_circles(
+    n: int, lengthscale: float, seed: int
+) -> None:
+    X = np.random.default_rng(seed).uniform(0, 1, (n, 1))
+    data, gp = gf.Data().add(gf.Binary(), X, np.ones(n)), gf.GP(gf.SE(lengthscale, 100.0))
+    found, plain = gp.condition(data), gp.condition(data, inference=gf.EP(memory=0))
+    assert found.converged
+    assert found.log_evidence == pytest.approx(plain.log_evidence, abs=1e-8)
+
+
+@pytest.mark.parametrize("more", [[[0.9], [1.5]], [[0.9], [1.5], [2.2]]], ids=["two places", "three places"])
+def test_a_set_may_hold_a_place_that_is_known_exactly(more: list[list[float]]) -> None:
+    """The covariance of a known place is zero up to rounding, which may be negative."""
+    gp = gf.GP(gf.SE(0.7, 5.0))
+    data = gf.Data().add(gf.Point(0.0), [[0.1]], [1.0]).add(gf.Detection(), [[[0.1], [0.4]]], [True])
+    post = gp.condition(data.add(gf.Detection(), [more], [True]))
+    assert post.converged
+    assert post.mean([[0.1]])[0] == pytest.approx(1.0)
+
+
+def test_a_place_repeated_without_noise_is_always_reported() -> None:
+    """A pivot that is rounding and positive by chance is no pivot, whether answers come at once or in turn."""
+    gp, lab = gf.GP(gf.Matern(0.5, nu=1.5)), gf.Point(0.0)
+    for seed in range(40):
+        X = np.random.default_rng(seed).uniform(0, 1, (8, 1))
+        X[7] = X[2]
+        y = np.sin(2 * X[:, 0])
+        with pytest.warns(gf.JitterWarning):
+            assert gp.condition(gf.Data().add(lab, X, y)).jitter > 0.0
+        first = gp.condition(gf.Data().add(lab, X[:7], y[:7]))
+        with pytest.warns(gf.JitterWarning):
+            assert first.condition(gf.Data().add(lab, X[7:], y[7:])).jitter > 0.0

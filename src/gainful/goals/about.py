@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
+from gainful.space import Pool
 
 __all__ = ["ABOUT", "Region", "as_reference", "require_about"]
 
@@ -45,7 +46,7 @@ class Region:
         except InvalidInput as problem:
             raise InvalidInput("points", problem.expected, problem.got, problem.remedy) from None
         if self.weights is not None:
-            object.__setattr__(self, "weights", _shares(self.weights, len(self.points)))
+            object.__setattr__(self, "weights", _as_weights(self.weights, len(self.points)))
         if not isinstance(self.together, bool):
             raise InvalidInput("together", "True or False", self.together, "True is about all values at once")
         if self.answers is not None and not isinstance(self.answers, Instrument):
@@ -63,17 +64,21 @@ def require_about(about: object) -> None:
         raise InvalidInput("about", f"one of {list(ABOUT)}, or a Region", about, "'function' is what f is")
 
 
-def as_reference(reference: ArrayLike) -> Nested:
-    """Reference places (R, d) or pairs (R, 2, d) as nested tuples: a goal is a value, to compare and to write down."""
+def as_reference(reference: ArrayLike | Pool) -> Nested:
+    """Reference places (R, d), also of a Pool, or pairs (R, 2, d), as nested tuples: a goal is a value, to compare and
+    to write down."""
     try:
-        array = np.asarray(reference, dtype=float)
+        given = np.asarray(reference.places if isinstance(reference, Pool) else reference)
+        array = np.asarray(given if given.dtype.kind != "c" else "complex", dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput("reference", "numbers, one row per place", reference, "convert them to numbers") from None
     pairs = array.ndim == 3 and array.shape[1] == 2
-    if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(np.isfinite(array)):
+    finite = np.isfinite(array)
+    if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(finite):
+        shaped = f"shape {array.shape}" if np.all(finite) else f"{array[~finite][0]} among them"
         raise InvalidInput(
             "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
-            f"shape {array.shape}", "give the places where predictions matter, such as the pool",
+            shaped, "give the places where predictions matter, such as the pool",
         )  # fmt: skip
     return _nested(array.tolist())
 
@@ -82,14 +87,14 @@ def _nested(values: list[object]) -> Nested:
     return tuple(_nested(v) if isinstance(v, list) else v for v in values)  # type: ignore[misc]
 
 
-def _shares(weights: Any, size: int) -> tuple[float, ...]:
-    """Weights that sum to one."""
+def _as_weights(weights: Any, size: int) -> tuple[float, ...]:
+    """Weights as they were given."""
     try:
         array = np.asarray(weights, dtype=float)
     except (TypeError, ValueError):
         array = np.zeros(0)
-    if array.shape != (size,) or not np.all(np.isfinite(array)) or np.any(array < 0.0) or not array.sum() > 0.0:
+    if array.shape != (size,) or not np.all(np.isfinite(array)) or np.any(array < 0.0) or not np.any(array > 0.0):
         raise InvalidInput(
             "weights", f"{size} finite numbers, none negative and not all zero", weights, "give one for each point"
         )
-    return tuple((array / array.sum()).tolist())
+    return tuple(array.tolist())

@@ -82,12 +82,12 @@ class Refitted:
         full, exact, others = refitting(belief), by_step.copy(), by_step
         done = np.zeros(len(queries), dtype=bool)
         todo = np.argsort(-by_step, kind="stable")[: max(self.first, _FEWEST)]
-        while todo.size:
-            with _each_once():
+        with _each_once():
+            while todo.size:
                 exact[todo] = self.goal.score(full, instrument, queries[todo], given)
-            done[todo] = True
-            errors = (exact - by_step)[done]
-            others = by_step + errors.mean()
-            bar = np.sort(exact[done])[-self.first :][0]
-            todo = np.flatnonzero(~done & (others + _SPREADS * errors.std() >= bar))
+                done[todo] = True
+                errors = (exact - by_step)[done]
+                others = by_step + errors.mean()
+                bar = np.sort(exact[done])[-self.first :][0]
+                todo = np.flatnonzero(~done & (others + _SPREADS * errors.std() >= bar))
         return np.where(done, exact, others)

@@ -42,6 +42,8 @@ _LATTICE_WEIGHTS = np.exp(-0.5 * _LATTICE**2) / np.sum(np.exp(-0.5 * _LATTICE**2
 _EDGES_OF_BELIEF, _EDGES_OF_NOISE = (-9.0, -4.0, -1.3, 1.3, 4.0, 9.0), (-9.0, -3.0, 0.0, 3.0, 9.0)
 _FEW, _MORE = 32, 128  # nodes of a polynomial, for usual and for tiny noise
 _SHARPEST = 1e-12  # of the variance: noise below it is none
+_TINY, _ROUNDING = 1e-300, 1e-16  # of probabilities
+_REACH = 9.0  # spreads beyond which nothing lies
 _LEGENDRE = np.polynomial.legendre.leggauss(16)
 
 
@@ -84,24 +86,36 @@ def region_information(
             raise InvalidInput("answers", f"an instrument whose query is a {sees.query}, like the points",
                                region.answers, "give places (R, d) or pairs (R, 2, d) to fit")  # fmt: skip
     queries, _ = as_queries(instrument, places)
+    dimensions = np.shape(region.points)[-1]
+    if len(queries) and queries.shape[-1] != dimensions:
+        raise InvalidInput(
+            "points", f"places with {queries.shape[-1]} coordinates, like the queries", dimensions, "match the columns"
+        )
     watched = watch(belief, sees, region.points)
     pending = _Pending.of(belief, given)
     there = pending.told(belief, sees, watched.queries)
     points = _seen(watched.mean, watched.variance, there)
-    weights = np.full(len(watched), 1.0 / len(watched)) if region.weights is None else np.asarray(region.weights)
+    weights = np.ones(len(watched)) if region.weights is None else np.asarray(region.weights)
+    weights = weights / np.max(weights)
+    weights /= np.sum(weights)
     white = whitening(belief, sees, watched, there) if region.together else None
     out = np.zeros(len(queries))
-    some = max(1, _MANY // max(len(watched), 1))
+    cells = 1 if region.answers is None else _answers(instrument) * _answers(region.answers)
+    some = max(1, _MANY // max(len(watched) * cells, 1))
     for i in range(0, len(queries), some):
         part = queries[i : i + some]
         seen = see(belief, instrument, part)
         here = pending.told(belief, instrument, part)
         mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here)
         cross = covariances(belief, instrument, part, watched)[:, 0] - here @ there.T
+        own = _same(part, watched.queries)
         if white is not None:
-            bits = _about_values(instrument, mine, np.sum((cross @ white) ** 2, axis=1, keepdims=True))[:, 0]
+            explained = np.sum((cross @ white) ** 2, axis=1)
+            explained = np.where(own.any(axis=1), mine.left, explained)
+            bits = _about_values(instrument, mine, explained[:, None])[:, 0]
         elif region.answers is None:
-            bits = _about_values(instrument, mine, _explained(cross, points.left)) @ weights
+            explained = np.where(own, mine.left[:, None], _explained(cross, points.left))
+            bits = _about_values(instrument, mine, explained) @ weights
         else:
             bits = _about_answers(instrument, mine, region.answers, points, cross) @ weights
         out[i : i + some] = np.where(seen.known, 0.0, bits)
@@ -267,9 +281,10 @@ def _about_answers(instrument: Instrument, here: _Seen, other: Instrument, there
         )  # fmt: skip
     table = _table(instrument, here.mean, here.variance, other, there.mean, there.variance, cross)
     mine, theirs = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = table * np.log(table / (mine * theirs))
-    return np.maximum(_BITS * np.where(table > 0.0, terms, 0.0).sum(axis=(0, 1)), 0.0)
+    # One logarithm at a time: products of tiny probabilities are zero. Below the rounding of the table is nothing.
+    logs = (np.log(np.maximum(each, _TINY)) for each in (table, mine, theirs))
+    terms = table * (next(logs) - next(logs) - next(logs))
+    return np.maximum(_BITS * np.where(table > _ROUNDING, terms, 0.0).sum(axis=(0, 1)), 0.0)
 
 
 def _table(
@@ -284,13 +299,21 @@ def _table(
         below[a, -1] = ndtr(h)[:, None]
         for b, k in enumerate(theirs, start=1):
             below[-1, b] = ndtr(k)
-            below[a, b] = bvn_cdf(h[:, None], k[None, :], rho)
+            below[a, b] = below[a, -1] * below[-1, b]  # which is exact where either is certain
+            open_ended = (np.abs(h) < _REACH)[:, None] & (np.abs(k) < _REACH)
+            i, j = np.nonzero(open_ended)
+            below[a, b][open_ended] = bvn_cdf(h[i], k[j], rho[open_ended])
     table = np.maximum(np.diff(np.diff(below, axis=0), axis=1), 0.0)
     for axis, each in enumerate((instrument, other)):
         if isinstance(each, Binary):
             careless = np.array([[1.0 - each.guess, each.lapse], [each.guess, 1.0 - each.lapse]])
             table = np.moveaxis(np.tensordot(careless, table, axes=(1, axis)), 0, axis)
     return table
+
+
+def _answers(instrument: Instrument) -> int:
+    """How many answers a table has to hold; a number needs none."""
+    return 1 if isinstance(instrument, Point | Interval) else len(features(instrument)[0]) + 2
 
 
 def _cuts(instrument: Instrument, m: Array, v: Array) -> tuple[list[Array], Array]:
@@ -304,6 +327,18 @@ def _explained(cross: Array, variance: Array) -> Array:
     """c²/variance, (M, R); nothing by what is already known."""
     variance = np.broadcast_to(variance, cross.shape)
     return np.divide(cross**2, variance, out=np.zeros_like(cross), where=variance > 0.0)
+
+
+def _same(queries: Array, others: Array) -> NDArray[np.bool_]:
+    """Where a query is one of the others, (M, R): it explains itself, whatever rounding says."""
+    if queries.shape[1:] != others.shape[1:]:
+        return np.zeros((len(queries), len(others)), dtype=bool)
+    number: dict[bytes, int] = {}
+    mine, theirs = (
+        np.array([number.setdefault(row.tobytes(), len(number)) for row in rows + 0.0], dtype=np.intp)
+        for rows in (queries, others)
+    )
+    return np.asarray(mine[:, None] == theirs)
 
 
 def _one_value(argument: str, instrument: Instrument) -> None:

@@ -224,6 +224,8 @@ def score(
         )  # fmt: skip
     kind = chosen.make.reference
     if kind is not None and "reference" not in options:
+        if not len(as_queries(instrument, places)[0]):
+            return np.zeros(0)
         options["reference"] = _pool(kind, instrument, places, options.get("predict"))
     return chosen.make(**options).score(belief, instrument, places, given)
 

@@ -32,6 +32,8 @@ State = TypeVar("State", Conditioned, Compressed)
 
 _NEAR = 0.5  # of a standard deviation: a mismatch from which Newton's steps are tried
 _STUCK = 4  # looks without halving the mismatch, after which they are tried in a cold start too
+_HOPELESS = 60  # looks without halving it, after which steps are no longer accelerated
+_TINY = float(np.finfo(float).tiny)
 _HELD = (
     "some answers contradict others so strongly that their sites would widen the belief without bound; these sites "
     "were held at zero precision and match the mean alone: "
@@ -64,17 +66,38 @@ class EP:
             )
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
+        if start is not None:
+            found = self._warmly(layout, mean, cov, start)
+            return self.solve(layout, mean, cov) if found is None else found
         try:
-            return self._solve(layout, mean, cov, start, hold=False)
-        except NumericalError as trouble:
-            if (
-                start is not None
-            ):  # sites of negative precision may leave no proper belief without an answer now removed
-                return self.solve(layout, mean, cov)
-            if not isinstance(trouble, ImproperBelief):
-                raise
+            return self._solve(layout, mean, cov, None, hold=False)
+        except ImproperBelief:
+            if self.memory:
+                plain = self._plainly(layout, mean, cov)
+                if plain is not None:
+                    return plain
             # Answers that are not log-concave can contradict precise ones so badly that EP has no fixed point.
             return self._solve(layout, mean, cov, None, hold=True)
+
+    def _warmly(self, layout: Layout, mean: Array, cov: Array, start: Sites) -> Solution | None:
+        """From given sites; None where that does not end well, and a cold start has to decide.
+
+        Sites of negative precision may leave no proper belief without an answer that is now removed.
+        """
+        try:
+            found = self._solve(layout, mean, cov, start, hold=False)
+        except NumericalError:
+            return None
+        return found if found.convergence else None
+
+    def _plainly(self, layout: Layout, mean: Array, cov: Array) -> Solution | None:
+        """Without acceleration, whose steps may be too bold for answers that are not log-concave; None where that does
+        not converge either."""
+        try:
+            found = replace(self, memory=0)._solve(layout, mean, cov, None, hold=False)
+        except NumericalError:
+            return None
+        return found if found.convergence else None
 
     def _solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None, hold: bool) -> Solution:
         sites = warm(start, layout)
@@ -125,7 +148,7 @@ class EP:
     ) -> tuple[State, Pace, Proposal] | None:
         """Look and step until the moments match as well as they can; None where no step leaves a proper belief."""
         state = condition(sites)
-        pace = Pace(iteration=pace.iteration)
+        pace, memory = Pace(iteration=pace.iteration), self.memory
         while True:
             proposal = propose(layout, state, hold)
             pace = pace.after(proposal.residual)
@@ -136,7 +159,11 @@ class EP:
                 ended = self._close_in(layout, state, condition, pace, proposal)
                 if ended is not None:
                     return ended
-            moved = _advance(layout, state, proposal.sites, pace, condition, self.memory)
+            if pace.since_best >= _HOPELESS and memory:
+                # Accelerated steps may go round in circles, on answers that are many and all alike: plain ones then.
+                state, pace, memory = condition(sites), Pace(iteration=pace.iteration), 0
+                continue
+            moved = _advance(layout, state, proposal.sites, pace, condition, memory)
             if moved is None:
                 return None
             state, pace = moved
@@ -290,9 +317,9 @@ def _unpack(sites: Sites, rows: Rows, vector: Array) -> Sites:
 
 def _units(state: Conditioned | Compressed, rows: Rows) -> Array:
     """Var[g] for precisions and its root for shifts: then every coordinate of the vector is dimensionless."""
-    variance = np.maximum(state.variance[rows], np.finfo(float).tiny)
+    variance = np.maximum(state.variance[rows], _TINY)
     parts = [variance, np.sqrt(variance)]
     for block in state.sites.blocks:
-        sd = np.sqrt(np.diagonal(state.block_covariance(block.rows), axis1=1, axis2=2))
+        sd = np.sqrt(np.maximum(np.diagonal(state.block_covariance(block.rows), axis1=1, axis2=2), _TINY))
         parts += [(sd[:, :, None] * sd[:, None, :]).ravel(), sd.ravel()]
     return np.concatenate(parts)

@@ -196,7 +196,8 @@ class Posterior:
         if self._reusable and layout.gaussian:
             try:
                 gram = sites.root.gram_rows(cov, size)
-                return self._settled(data, cov, sites, extend(self._state.factor, gram[:, :size], gram[:, size:]))
+                grown = extend(self._state.factor, gram[:, :size], gram[:, size:], sites.root.sign[size:])
+                return self._settled(data, cov, sites, grown)
             except NumericalError:
                 pass  # not without jitter: factor from scratch below, where jitter is reported
         if not layout.gaussian:

@@ -245,7 +245,7 @@ def grow(sites: Sites, before: Conditioned, mean: Array, cov: Array) -> Conditio
         return None
     rows = sites.root.gram_rows(cov, size)
     try:
-        new = extend(old, rows[:, :size], rows[:, size:])
+        new = extend(old, rows[:, :size], rows[:, size:], sites.root.sign[size:])
     except NumericalError:
         return None
     state = solve_with(sites, mean, cov, new)

@@ -22,6 +22,7 @@ from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 2.0 * float(np.finfo(float).eps)  # of a diagonal entry: a pivot (squared) below it has no digits left
 _SMALL = 4096  # numbers on the right-hand side of a triangular system
 _JITTERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
@@ -136,7 +137,7 @@ def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array
         return Factor(np.zeros((0, 0), order="F"))
     if sign is not None and bool(np.any(sign < 0.0)):
         return _factor_signed(matrix, sign)
-    lower = _potrf(matrix, overwrite=rebuild is not None)
+    lower = _potrf(matrix, overwrite=rebuild is not None, least=_rounding(matrix, sign))
     if lower is not None:
         return Factor(lower)
     original = matrix if rebuild is None else rebuild()
@@ -151,13 +152,24 @@ def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array
     )
 
 
-def _potrf(matrix: Array, overwrite: bool = False) -> Array | None:
+def _potrf(matrix: Array, overwrite: bool = False, least: Array | float = 0.0) -> Array | None:
+    """The Cholesky factor; None where there is none, or a pivot (squared) is not above the `least` it should be."""
     # A symmetric matrix in C order is its own transpose in Fortran order: no copy beyond the one LAPACK needs.
     fortran = matrix.T if matrix.flags.c_contiguous else matrix
     lower, info = lapack.dpotrf(fortran, lower=1, clean=1, overwrite_a=int(overwrite))
-    if info != 0 or not np.all(np.isfinite(np.diagonal(lower))):
+    if info != 0 or not np.all(np.diagonal(lower) ** 2 > least):
         return None
     return np.asarray(lower)
+
+
+def _rounding(matrix: Array, sign: Array | None) -> Array | float:
+    """What is left of a diagonal entry when nothing is, (N,): for measurements without noise, whose sign is 0.
+
+    The others have a pivot of 1 or more, whatever rounding makes of it.
+    """
+    if sign is None or np.all(sign != 0.0):
+        return 0.0
+    return np.where(sign == 0.0, _ROUNDING * np.diagonal(matrix), 0.0)
 
 
 def _enlarged(matrix: Array, jitter: float) -> Array:
@@ -181,7 +193,9 @@ def _factor_signed(matrix: Array, sign: Array) -> Factor:
     return Factor(grown, signs, order, head.jitter)
 
 
-def _grow(lower: Array, sign: Array | None, cross: Array, corner: Array, new_sign: float) -> Array | None:
+def _grow(
+    lower: Array, sign: Array | None, cross: Array, corner: Array, new_sign: float, least: Array | float = 0.0
+) -> Array | None:
     """The factor with rows appended: cross is (n, N) in factored order, corner (n, n); None when it cannot be."""
     n, size = cross.shape
     if size:
@@ -190,7 +204,7 @@ def _grow(lower: Array, sign: Array | None, cross: Array, corner: Array, new_sig
         schur = corner - matmul(half.T, rows)
     else:
         rows, schur = np.zeros((0, n)), corner
-    tail = _potrf(np.ascontiguousarray(new_sign * schur))
+    tail = _potrf(np.ascontiguousarray(new_sign * schur), least=least)
     if tail is None:
         return None
     out = np.zeros((size + n, size + n), order="F")
@@ -201,8 +215,10 @@ def _grow(lower: Array, sign: Array | None, cross: Array, corner: Array, new_sig
     return out
 
 
-def extend(old: Factor, cross: Array, corner: Array) -> Factor:
-    """Append positive rows to B: O(n N²) instead of O(N³). cross is (n, N) in B's own order, corner (n, n).
+def extend(old: Factor, cross: Array, corner: Array, new_sign: Array | None = None) -> Factor:
+    """Append rows to B: O(n N²) instead of O(N³). cross is (n, N) in B's own order, corner (n, n).
+
+    new_sign is 0 where a measurement has no noise, and 1 otherwise.
 
     >>> B = np.array([[4.0, 2.0, 1.0], [2.0, 3.0, 0.5], [1.0, 0.5, 2.0]])
     >>> grown = extend(factor(B[:2, :2]), B[2:, :2], B[2:, 2:])
@@ -212,7 +228,7 @@ def extend(old: Factor, cross: Array, corner: Array) -> Factor:
     n = corner.shape[0]
     ordered = cross if old.order is None else cross[:, old.order]
     enlarged = corner if old.jitter == 0.0 else _enlarged(corner, old.jitter)
-    grown = _grow(old.lower, old.sign, ordered, enlarged, 1.0)
+    grown = _grow(old.lower, old.sign, ordered, enlarged, 1.0, _rounding(corner, new_sign))
     if grown is None:
         raise NumericalError("the new rows cannot be appended without enlarging the diagonal; factor from scratch")
     sign = None if old.sign is None else np.concatenate([old.sign, np.ones(n)])
