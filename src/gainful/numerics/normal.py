@@ -51,7 +51,7 @@ def truncated_normal(a: ArrayLike, b: ArrayLike, width: ArrayLike | None = None)
     """log Z = log(Φ(b) − Φ(a)) and the first four cumulants of N(0, 1) restricted to [a, b], to about 1e-13.
 
     `log_z` and `variance` are exact in relative terms; `mean` up to its own rounding and the standard deviation;
-    `third`, to about 1e-12, relative to variance**1.5, `fourth`, to 1e-11, relative to variance**2. `a`, `b` and `width`
+    `third`, to 1e-12, relative to variance**1.5, `fourth`, to 1e-11, relative to variance**2. `a`, `b` and `width`
     broadcast; a < b; either end may be infinite. `width` is b − a where the caller knows it better than the
     subtraction would; a + width is then believed rather than b (and b − width rather than a, when b is the end nearest
     to 0).
