@@ -189,3 +189,21 @@ def test_data_do_not_change_when_the_arrays_they_came_from_do() -> None:
     places += 1.0
     answers *= 2.0
     np.testing.assert_array_equal(GP.condition(data).mean(X_NEW), before)
+
+
+def test_a_contradiction_found_from_a_warm_start_is_looked_for_from_a_cold_one(monkeypatch):
+    from gainful.inference import posterior
+
+    gp = gf.GP(gf.SE(0.5))
+    post = gp.condition(gf.Data().add(gf.Point(0.0), [[0.1]], [0.3]).add(gf.Binary(), [[0.5]], [True]))
+    more = gf.Data().add(gf.Binary(), [[0.7]], [False])
+    cold, seen = gp.condition(post.data.join(more)), []
+
+    def refuse(solution):
+        seen.append(solution)
+        if len(seen) == 1:
+            raise gf.NumericalError("it seems so")
+
+    monkeypatch.setattr(posterior, "_refuse_contradictions", refuse)
+    assert post.condition(more).log_evidence == pytest.approx(cold.log_evidence, abs=1e-10)
+    assert len(seen) == 2

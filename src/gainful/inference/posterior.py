@@ -362,7 +362,12 @@ def solved(
         prior_mean = layout.pick(mean(layout.places))
         cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
     solution = method.solve(layout, prior_mean, cov, start)
-    _refuse_contradictions(solution)
+    try:
+        _refuse_contradictions(solution)
+    except NumericalError:
+        if start is None:
+            raise
+        return solved(mean, kernel, data, inference, None, cov)  # the start may be what is wrong
     return Posterior(mean, kernel, data, solution, inference)
 
 
