@@ -12,23 +12,13 @@ import sys
 
 import numpy as np
 from _harness import Claim, best_times, report
+from _problems import ASK, yes_no
 from scipy.special import ndtr, xlogy
 
 import gainful as gf
 from gainful.goals import EPIG
 
-ASK = gf.Binary()
-SPACE = gf.Space(gf.Real("east", 0, 2), gf.Real("north", 0, 2))
 DRAWS, PROBLEMS = 1000, 10
-
-
-def problem(seed: int) -> tuple[gf.Posterior, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    gp = gf.GP(gf.SE(lengthscale=0.4, variance=4.0))
-    X = SPACE.candidates(50, rng)
-    truth = gp.condition(gf.Data()).sample(X, 1, rng)[0]
-    posterior = gp.condition(gf.Data().add(ASK, X, ASK.simulate(truth, rng)))
-    return posterior, SPACE.candidates(300, rng), SPACE.candidates(200, rng)
 
 
 def sampled(posterior: gf.Posterior, places: np.ndarray, points: np.ndarray, seed: int) -> np.ndarray:
@@ -45,7 +35,7 @@ def sampled(posterior: gf.Posterior, places: np.ndarray, points: np.ndarray, see
 
 def compared(seed: int) -> tuple[float, ...]:
     """Times faster, largest error of the estimate in bits, the share of the best score that its choice loses."""
-    posterior, places, points = problem(seed)
+    posterior, places, points = yes_no(seed, 300, 200)
     goal = EPIG(points)
     t = best_times(
         {

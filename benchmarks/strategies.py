@@ -15,23 +15,13 @@ import time
 
 import numpy as np
 from _harness import Claim, best_times, report
+from _problems import ASK, yes_no
 from scipy.special import ndtr
 
 import gainful as gf
 from gainful.goals import ExpectedError, Refitted
 
-ASK = gf.Binary()
 PROBLEMS = 10
-SPACE = gf.Space(gf.Real("east", 0, 2), gf.Real("north", 0, 2))
-
-
-def problem(seed: int) -> tuple[gf.Posterior, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    gp = gf.GP(gf.SE(lengthscale=0.4, variance=4.0))
-    X = SPACE.candidates(50, rng)
-    truth = gp.condition(gf.Data()).sample(X, 1, rng)[0]
-    posterior = gp.condition(gf.Data().add(ASK, X, ASK.simulate(truth, rng)))
-    return posterior, SPACE.candidates(500, rng), SPACE.candidates(100, rng)
 
 
 def refitted(posterior: gf.Posterior, places: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -58,7 +48,7 @@ def agreement(ranking: np.ndarray, refits: np.ndarray) -> tuple[int, int, float]
 
 def compared(seed: int) -> tuple[float, ...]:
     """Times faster and agreement, of one step and of one step with the leaders refitted; milliseconds of each."""
-    posterior, places, reference = problem(seed)
+    posterior, places, reference = yes_no(seed, 500, 100)
     goal = ExpectedError(reference)
     leaders = Refitted(goal, first=10)
     t = best_times(
