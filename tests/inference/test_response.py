@@ -14,6 +14,7 @@ from gainful.numerics.lowrank import low_rank
 INSTRUMENTS = {
     "yes/no": [gf.Binary()],
     "careless yes/no": [gf.Binary(guess=0.05, lapse=0.02)],
+    "in turn": [gf.Binary(), gf.Binary(guess=0.05), gf.Interval(0.1, width=0.6), gf.Binary(guess=0.05)],
     "mixed": [gf.Point(0.3), gf.Interval(0.1, width=0.6), gf.Ordinal([-0.5, 0.5], 0.2), gf.Binary()],
 }
 
@@ -63,6 +64,15 @@ def test_the_jacobian_is_that_of_a_look(name, form):
         wanted = (_asked(layout, up) - _asked(layout, down)) / (2.0 * step)
         got = np.concatenate(found.asked(tau, nu))
         assert got == pytest.approx(wanted, abs=2e-4 * np.max(np.abs(wanted)))
+
+
+def test_a_step_solves_the_equation_that_the_jacobian_makes():
+    post, rng = _posterior(INSTRUMENTS["mixed"], 60, 2)
+    layout, state = post.data.layout, post.solution.state
+    found = response(layout, state, propose(layout, state))
+    wanted = rng.normal(size=(2, len(layout.scalar_rows)))
+    got = np.array(found.step(*wanted, 1e-12))
+    assert got - np.array(found.asked(*got)) == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("instrument", [gf.Binary(), gf.Binary(guess=0.1, lapse=0.05), gf.Interval(0.1, width=0.6)])

@@ -97,3 +97,17 @@ def test_nothing_to_factor_is_fine():
     f = factor(np.zeros((0, 0)))
     assert f.log_det == 0.0
     assert f.half(np.zeros((0, 4))).shape == (0, 4)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_what_is_not_finite_has_no_factor(bad):
+    with pytest.raises(NumericalError):
+        factor(np.array([[1.0, 0.0], [0.0, bad]]))
+
+
+def test_a_pivot_without_noise_that_is_rounding_needs_jitter_whatever_the_other_signs():
+    rounding = 1.0 + np.finfo(float).eps
+    B = np.array([[1.0, 1.0, 0.1], [1.0, rounding, 0.1], [0.1, 0.1, -0.9]])
+    assert factor(B[:2, :2]).jitter == 0.0
+    assert factor(B[:2, :2], np.array([0.0, 0.0])).jitter > 0.0
+    assert factor(B, np.array([0.0, 0.0, -1.0])).jitter > 0.0

@@ -328,14 +328,13 @@ def covariances(belief: Posterior, instrument: Instrument, queries: Array, watch
     return np.ascontiguousarray(out.reshape(n, k, len(watched)))
 
 
-def whitening(belief: Posterior, sees: Instrument, watched: Watched, told: Array | None = None) -> Array:
+def whitening(belief: Posterior, sees: Instrument, watched: Watched, more: Array | float = 0.0) -> Array:
     """Σ^(−½), (R, R'), of the R watched values, which `sees` sees, over the directions in which they are uncertain.
 
     Nearby places make Σ singular in double precision. Eigenvalues below 1e-13 R of the prior variance are left out.
-    `told` (R, P) is what pending answers take off Σ: its product with itself.
+    `more` (R, R) is what is to be added to Σ: noise, or less what pending answers will tell.
     """
-    cov = covariances(belief, sees, watched.queries, watched)[:, 0]
-    values, vectors = np.linalg.eigh(cov if told is None else cov - told @ told.T)
+    values, vectors = np.linalg.eigh(covariances(belief, sees, watched.queries, watched)[:, 0] + more)
     places = watched.queries.reshape(-1, watched.queries.shape[-1])
     real = values > _ROUNDING * len(values) * float(np.max(belief.kernel.diag(places)))
     return np.asarray(vectors[:, real] / np.sqrt(values[real]))

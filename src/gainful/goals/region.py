@@ -24,8 +24,7 @@ from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
 from gainful.goals.about import Region
 from gainful.goals.entropy import conditional_entropy, features, interval_entropy, of_answers
-from gainful.goals.lookahead import covariances, see, watch, whitening
-from gainful.goals.readings import RESOLUTION
+from gainful.goals.lookahead import Watched, covariances, see, watch, whitening
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Binary, Instrument, Interval, Point, Preference
@@ -92,23 +91,29 @@ def region_information(
             "points", f"places with {queries.shape[-1]} coordinates, like the queries", dimensions, "match the columns"
         )
     watched = watch(belief, sees, region.points)
-    pending = _Pending.of(belief, given)
-    there = pending.told(belief, sees, watched.queries)
+    pending = _pending(belief, given)
+    if pending is not None and region.answers is not None and not _numbers(instrument, region.answers):
+        raise InvalidInput(
+            "given", "no pending queries, to learn about answers from answers that are no numbers", given,
+            "wait for their answers, or learn about f: Region(points)",
+        )  # fmt: skip
+    there = _told(pending, belief, sees, watched.queries)
     points = _seen(watched.mean, watched.variance, there)
     weights = np.ones(len(watched)) if region.weights is None else np.asarray(region.weights)
     weights = weights / np.max(weights)
     weights /= np.sum(weights)
-    white = whitening(belief, sees, watched, there) if region.together else None
+    white = whitening(belief, sees, watched, -there @ there.T) if region.together else None
+    number, numbers = _numbered(watched.queries)
     out = np.zeros(len(queries))
     cells = 1 if region.answers is None else _answers(instrument) * _answers(region.answers)
     some = max(1, _MANY // max(len(watched) * cells, 1))
     for i in range(0, len(queries), some):
         part = queries[i : i + some]
         seen = see(belief, instrument, part)
-        here = pending.told(belief, instrument, part)
+        here = _told(pending, belief, instrument, part)
         mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here)
         cross = covariances(belief, instrument, part, watched)[:, 0] - here @ there.T
-        own = _same(part, watched.queries)
+        own = np.array([number.get(row.tobytes(), -1) for row in part + 0.0])[:, None] == numbers
         if white is not None:
             explained = np.sum((cross @ white) ** 2, axis=1)
             explained = np.where(own.any(axis=1), mine.left, explained)
@@ -137,35 +142,34 @@ def _seen(mean: Array, variance: Array, told: Array) -> _Seen:
 
 
 class _Pending(NamedTuple):
-    """Numbers that are asked but not answered: their places (P, d), and a root (P, P') of their inverse covariance."""
+    """Numbers that are asked but not answered: the P values that they see, and a root (P, P') of their inverse
+    covariance."""
 
-    places: Array
+    watched: Watched
     root: Array
 
-    @staticmethod
-    def of(belief: Posterior, given: Sequence[Query]) -> _Pending:
-        numbers = isinstance(given, Sequence) and all(
-            isinstance(q, Query) and isinstance(q.instrument, Point) for q in given
-        )
-        if not numbers:
-            raise InvalidInput(
-                "given", "pending queries of numbers alone, for which information about a region can allow", given,
-                "wait for the other answers, or learn about the function",
-            )  # fmt: skip
-        if not given:
-            return _Pending(np.zeros((0, belief.data.dimensions or 1)), np.zeros((0, 0)))
-        places = np.stack([q.place for q in given])
-        noise = np.array([getattr(q.instrument, "noise") ** 2 for q in given])  # noqa: B009 - a Point has noise
-        values, vectors = np.linalg.eigh(belief.covariance(places) + np.diag(noise))
-        real = values > RESOLUTION * len(values) * float(np.max(belief.kernel.diag(places)))
-        return _Pending(places, vectors[:, real] / np.sqrt(values[real]))
 
-    def told(self, belief: Posterior, sees: Instrument, queries: Array) -> Array:
-        """The covariance (N, P') of what is seen with what the pending answers will tell: its squares are what they
-        take off the variance."""
-        if not len(self.places):
-            return np.zeros((len(queries), 0))
-        return covariances(belief, sees, queries, watch(belief, Point(), self.places))[:, 0] @ self.root
+def _pending(belief: Posterior, given: Sequence[Query]) -> _Pending | None:
+    """None where nothing is pending."""
+    asked = given if isinstance(given, Sequence) else [given]
+    points = [q.instrument for q in asked if isinstance(q, Query) and isinstance(q.instrument, Point)]
+    if len(points) < len(asked):
+        raise InvalidInput(
+            "given", "pending queries of numbers alone, for which information about a region can allow", given,
+            "wait for the other answers, or learn about the function",
+        )  # fmt: skip
+    if not points:
+        return None
+    watched = watch(belief, Point(), np.stack([q.place for q in asked]))
+    return _Pending(watched, whitening(belief, Point(), watched, np.diag([p.noise**2 for p in points])))
+
+
+def _told(pending: _Pending | None, belief: Posterior, sees: Instrument, queries: Array) -> Array:
+    """The covariance (N, P') of what is seen with what the pending answers will tell: its squares are what they take
+    off the variance."""
+    if pending is None:
+        return np.zeros((len(queries), 0))
+    return covariances(belief, sees, queries, pending.watched)[:, 0] @ pending.root
 
 
 def _about_values(instrument: Instrument, seen: _Seen, explained: Array) -> Array:
@@ -186,7 +190,8 @@ def _about_values(instrument: Instrument, seen: _Seen, explained: Array) -> Arra
         spread = np.sqrt(np.column_stack([left, rest]) + instrument.noise**2) / instrument.width
         entropy = interval_entropy(spread)
         return np.maximum(entropy[:, :1] - entropy[:, 1:], 0.0)
-    before = of_answers(instrument, m, v)[:, None] if left is v else _one_by_one(instrument, m, v, left[:, None])
+    pending = not np.array_equal(left, v)
+    before = _one_by_one(instrument, m, v, left[:, None]) if pending else of_answers(instrument, m, v)[:, None]
     nodes = _FEW if float(np.max(v, initial=0.0)) < 1e4 * features(instrument)[2] ** 2 else _MORE
     if rest.shape[1] > 2 * nodes:
         return np.maximum(before - _by_interpolation(instrument, m, v, rest, nodes), 0.0)
@@ -274,11 +279,6 @@ def _about_answers(instrument: Instrument, here: _Seen, other: Instrument, there
         return _about_values(instrument, here, _explained(cross, there.left + other.noise**2))
     if isinstance(instrument, Point):
         return _about_values(other, there, _explained(cross, (here.left + instrument.noise**2)[:, None]).T).T
-    if here.left is not here.variance:
-        raise InvalidInput(
-            "given", "no pending queries, to learn about answers from answers that are no numbers", instrument,
-            "wait for their answers, or learn about f: Region(points)",
-        )  # fmt: skip
     table = _table(instrument, here.mean, here.variance, other, there.mean, there.variance, cross)
     mine, theirs = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     # One logarithm at a time: products of tiny probabilities are zero. Below the rounding of the table is nothing.
@@ -329,16 +329,16 @@ def _explained(cross: Array, variance: Array) -> Array:
     return np.divide(cross**2, variance, out=np.zeros_like(cross), where=variance > 0.0)
 
 
-def _same(queries: Array, others: Array) -> NDArray[np.bool_]:
-    """Where a query is one of the others, (M, R): it explains itself, whatever rounding says."""
-    if queries.shape[1:] != others.shape[1:]:
-        return np.zeros((len(queries), len(others)), dtype=bool)
+def _numbered(points: Array) -> tuple[dict[bytes, int], NDArray[np.intp]]:
+    """A number for each distinct point, by its bytes, and the numbers of all, (R,): a query that is one of them
+    explains itself, whatever rounding says."""
     number: dict[bytes, int] = {}
-    mine, theirs = (
-        np.array([number.setdefault(row.tobytes(), len(number)) for row in rows + 0.0], dtype=np.intp)
-        for rows in (queries, others)
-    )
-    return np.asarray(mine[:, None] == theirs)
+    numbers = [number.setdefault(row.tobytes(), len(number)) for row in points + 0.0]
+    return number, np.array(numbers, dtype=np.intp)
+
+
+def _numbers(*instruments: Instrument) -> bool:
+    return any(isinstance(each, Point) for each in instruments)
 
 
 def _one_value(argument: str, instrument: Instrument) -> None:

@@ -192,7 +192,7 @@ class Conditioned:
         size = self.root.scale[rows] * np.sqrt(self.variance[rows])
         per_size = np.divide(self.root.sign[rows], size, out=np.zeros_like(size), where=size**2 > 1e-9)
         inverse = self.factor.inverse_of(self.inverse_root)
-        out = inverse if len(rows) == len(inverse) else inverse[np.ix_(rows, rows)]
+        out = inverse if np.array_equal(rows, np.arange(len(inverse))) else inverse[np.ix_(rows, rows)]
         out *= per_size
         out *= -per_size[:, None]
         out.flat[:: len(out) + 1] = 0.0

@@ -157,7 +157,8 @@ def _potrf(matrix: Array, overwrite: bool = False, least: Array | float = 0.0) -
     # A symmetric matrix in C order is its own transpose in Fortran order: no copy beyond the one LAPACK needs.
     fortran = matrix.T if matrix.flags.c_contiguous else matrix
     lower, info = lapack.dpotrf(fortran, lower=1, clean=1, overwrite_a=int(overwrite))
-    if info != 0 or not np.all(np.diagonal(lower) ** 2 > least):
+    pivots = np.diagonal(lower) ** 2
+    if info != 0 or not (np.all(np.isfinite(pivots)) and np.all(pivots > least)):
         return None
     return np.asarray(lower)
 
@@ -183,7 +184,7 @@ def _factor_signed(matrix: Array, sign: Array) -> Factor:
     signs = np.where(sign[order] < 0.0, -1.0, 1.0)
     plus = int(np.sum(signs > 0.0))
     permuted = matrix[np.ix_(order, order)]
-    head = factor(permuted[:plus, :plus])
+    head = factor(permuted[:plus, :plus], sign[order[:plus]])
     grown = _grow(head.lower, None, permuted[plus:, :plus], permuted[plus:, plus:], -1.0)
     if grown is None:
         raise NumericalError(
