@@ -66,35 +66,21 @@ class EP:
             )
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
-        if start is not None:
-            found = self._warmly(layout, mean, cov, start)
+        if start is not None:  # which may leave no proper belief without an answer that is now removed
+            found = self._converged(layout, mean, cov, start)
             return self.solve(layout, mean, cov) if found is None else found
         try:
             return self._solve(layout, mean, cov, None, hold=False)
         except ImproperBelief:
-            if self.memory:
-                plain = self._plainly(layout, mean, cov)
-                if plain is not None:
-                    return plain
-            # Answers that are not log-concave can contradict precise ones so badly that EP has no fixed point.
-            return self._solve(layout, mean, cov, None, hold=True)
+            # Accelerated steps may be too bold for answers that are not log-concave; and these can contradict precise
+            # ones so badly that EP has no fixed point.
+            plain = replace(self, memory=0)._converged(layout, mean, cov, None) if self.memory else None
+            return self._solve(layout, mean, cov, None, hold=True) if plain is None else plain
 
-    def _warmly(self, layout: Layout, mean: Array, cov: Array, start: Sites) -> Solution | None:
-        """From given sites; None where that does not end well, and a cold start has to decide.
-
-        Sites of negative precision may leave no proper belief without an answer that is now removed.
-        """
+    def _converged(self, layout: Layout, mean: Array, cov: Array, start: Sites | None) -> Solution | None:
+        """The fixed point that the iteration finds from the start; None where it finds none."""
         try:
             found = self._solve(layout, mean, cov, start, hold=False)
-        except NumericalError:
-            return None
-        return found if found.convergence else None
-
-    def _plainly(self, layout: Layout, mean: Array, cov: Array) -> Solution | None:
-        """Without acceleration, whose steps may be too bold for answers that are not log-concave; None where that does
-        not converge either."""
-        try:
-            found = replace(self, memory=0)._solve(layout, mean, cov, None, hold=False)
         except NumericalError:
             return None
         return found if found.convergence else None
