@@ -22,10 +22,10 @@ import numpy as np
 from _harness import Claim, best_times, report
 
 import gainful as gf
-from gainful.goals import Entropy, ExpectedError, QueryByCommittee, Zhu
-from gainful.reproduce import comparison, data_file, outcome, run
-from gainful.reproduce.activeml import ActiveML
-from gainful.reproduce.dataset import read_dataset
+from gainful.acquisition import Entropy, ExpectedError, QueryByCommittee, Zhu
+from gainful.lab import comparison, data_file, outcome, run
+from gainful.lab.activeml import ActiveML
+from gainful.lab.dataset import read_dataset
 
 TOLD, DROPPED = 30, ["rownames", "index"]
 CURVES = (
@@ -47,7 +47,7 @@ def choices(crabs: Path) -> list[Claim]:
 
     known = gp.condition(told)  # all that scikit-activeml takes from it are the answers and the hyperparameters
 
-    def choice(goal: gf.goals.Goal) -> Callable[[], int]:
+    def choice(goal: gf.acquisition.Acquisition) -> Callable[[], int]:
         own = isinstance(goal, ActiveML)
         return lambda: int(np.argmax(goal.score(known if own else gp.condition(told), ask, pool)))
 

@@ -21,8 +21,8 @@ import numpy as np
 from _harness import Claim, best_times, report
 
 import gainful as gf
+from gainful.acquisition.published.sampled import sampled_information
 from gainful.campaign.decide import next_choice
-from gainful.goals.sampled import sampled_information
 
 INSTRUMENTS = (
     gf.Point(noise=0.1, cost=10, name="lab"),

@@ -16,7 +16,7 @@ from _problems import ASK, yes_no
 from scipy.special import ndtr, xlogy
 
 import gainful as gf
-from gainful.goals import EPIG
+from gainful.acquisition import EPIG
 
 DRAWS, PROBLEMS = 1000, 10
 

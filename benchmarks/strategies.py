@@ -19,7 +19,7 @@ from _problems import ASK, yes_no
 from scipy.special import ndtr
 
 import gainful as gf
-from gainful.goals import ExpectedError, Refitted
+from gainful.acquisition import ExpectedError, Refitted
 
 PROBLEMS = 10
 

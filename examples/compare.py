@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gainful.reproduce import Heading, Here, comparison, outcome, run, write_report
+from gainful.lab import Heading, Here, comparison, outcome, run, write_report
 
 
 def write_table(path: Path) -> None:

@@ -15,19 +15,32 @@ from gainful.errors import (
     MissingExtra,
     NumericalError,
 )
-from gainful.goals import Learn, Normalised, PerCost, Region, information, joint_information, score, strategies
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, rank
-from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, Preference
+from gainful.information import Region, information, joint_information
+from gainful.instruments import (
+    Binary,
+    Binomial,
+    Count,
+    Detection,
+    Instrument,
+    Interval,
+    Likelihood,
+    Ordinal,
+    Point,
+    Preference,
+    StudentT,
+)
 from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
 from gainful.space import Pool, Real, Space, Within
 
 if TYPE_CHECKING:
+    from gainful.acquisition import Learn, Normalised, PerCost, Random, RandomType, score, strategies
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
-    from gainful.selection import Random, RandomType, Search, Stream
+    from gainful.selection import Search, Stream
 
 __version__ = "0.1.0"
 
@@ -38,10 +51,12 @@ __all__ = [
     "Belief",
     "Beta",
     "Binary",
+    "Binomial",
     "Campaign",
     "Constant",
     "ConstantMean",
     "ConvergenceWarning",
+    "Count",
     "Data",
     "Detection",
     "Exact",
@@ -62,6 +77,7 @@ __all__ = [
     "Kernel",
     "Laplace",
     "Learn",
+    "Likelihood",
     "Linear",
     "LinearMean",
     "LogNormal",
@@ -90,6 +106,7 @@ __all__ = [
     "Search",
     "Space",
     "Stream",
+    "StudentT",
     "TooLittleToLearn",
     "Uniform",
     "Within",
@@ -106,23 +123,21 @@ __all__ = [
 
 # What a posterior alone does not need is loaded when it is first asked for.
 _LATER = {
-    "Campaign": "campaign",
-    "GoodEnough": "campaign",
-    "Random": "selection",
-    "RandomType": "selection",
-    "Search": "selection",
-    "Stream": "selection",
-    "TooLittleToLearn": "campaign",
+    "acquisition": ("Learn", "Normalised", "PerCost", "Random", "RandomType", "score", "strategies"),
+    "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
+    "selection": ("Search", "Stream"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"gainful.{_LATER[name]}"), name)
-    globals()[name] = found
-    return found
+    for room, names in _LATER.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(f"gainful.{room}"), name)
+            return found
+        if name == room:
+            return import_module(f"gainful.{room}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *__all__])

@@ -333,8 +333,8 @@ def test_a_users_own_kernel_comes_back_when_it_is_supplied(tmp_path):
     class Doubled(gf.Learn):
         """A goal of one's own."""
 
-        def score(self, belief, instrument, places, given=()):
-            return 2.0 * super().score(belief, instrument, places, given)
+        def score(self, belief, instrument, places):
+            return 2.0 * super().score(belief, instrument, places)
 
     gf.Campaign(gf.Pool([[0.0], [1.0]]), LAB, gf.GP(gf.SE()), Doubled(), journal=tmp_path / "j")
     with pytest.raises(gf.JournalError, match="Doubled"):

@@ -42,14 +42,14 @@ def test_memory_is_a_journal():
 
 def test_goals_that_do_not_conform_are_found():
     class Crowded:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return np.arange(len(places)) + 0.0  # depends on where in the list a query stands
 
     with pytest.raises(AssertionError, match="its own"):
         check_goal(Crowded(), POSTERIOR, gf.Binary(), np.random.default_rng(0).random((4, 2)))
 
     class Short:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return np.zeros(1)
 
     with pytest.raises(AssertionError, match="queries"):

@@ -448,7 +448,7 @@ def test_a_place_of_a_wrong_kind_is_refused_as_a_place(place):
 
 def test_a_goal_or_rule_of_ones_own_may_be_any_object():
     class Left:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return -places[:, 0]
 
     class Never:
@@ -544,7 +544,7 @@ class Named:
     mapping: str = "m"
     type: str = "t"
 
-    def score(self, belief, instrument, places, given=()):
+    def score(self, belief, instrument, places, pending=()):
         return self.number * places[:, 0]
 
 

@@ -15,8 +15,8 @@ import gainful as gf
 from gainful.cli.app import app
 from gainful.cli.compare import _remarks, _usual_folder
 from gainful.cli.tables import _with_half
-from gainful.reproduce.standings import Measure, Standing
-from gainful.reproduce.statistics import Estimate
+from gainful.lab.standings import Measure, Standing
+from gainful.lab.statistics import Estimate
 
 COMMAND = [sys.executable, "-m", "gainful"]
 

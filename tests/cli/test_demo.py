@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import gainful as gf
 from gainful.cli import crew, live, report
 from gainful.cli.app import app
-from gainful.cli.survey import (
+from gainful.demo.survey import (
     BUDGET,
     GOALS,
     INSTRUMENTS,

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import gainful as gf
 from gainful.cli.app import app
-from gainful.reproduce import experiments, find
+from gainful.papers import experiments, find
 
 OWN = """
 from pathlib import Path
-from gainful.reproduce import Claim, Experiment
+from gainful.lab import Claim, Experiment
 
 def run(setting, seed):
     if setting["i"] == 1 and Path("broken").exists():

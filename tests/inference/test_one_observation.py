@@ -120,7 +120,7 @@ def test_ep_is_exact_for_one_preference_through_the_difference(
     across = v * np.exp(-0.5 * ((u - w) / 0.5) ** 2)
     prior = 2.0 * (v - across)
     truth = oracles.line_moments(instrument, answer, slope * u - slope * w, prior)
-    mean, variance = post.functional(instrument, pair)
+    mean, variance = post.marginals(instrument, pair)
     size = abs(slope * (u - w)) + float(np.sqrt(v))
     assert_same(post.log_evidence, float(mean[0]), float(variance[0]), truth, size)
     gain = (v - across) / prior

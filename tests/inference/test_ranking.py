@@ -18,7 +18,7 @@ def belief(rng, n=12):
 
 def test_of_two_items_the_probability_of_being_best_is_a_normal_integral():
     post, X = belief(np.random.default_rng(0))
-    m, v = post.functional(gf.Preference(), X[None, :2])
+    m, v = post.marginals(gf.Preference(), X[None, :2])
     found = rank(post, X[:2])
     exact = ndtr(m[0] / np.sqrt(v[0]))
     assert found.above[0, 1] == pytest.approx(exact, abs=1e-8)

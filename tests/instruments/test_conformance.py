@@ -63,7 +63,7 @@ def test_detection_derivatives_are_exact(k, answer):
 def test_probabilities_of_all_answers_sum_to_one():
     m, v = np.array([-30.0, 0.2, 8.0]), np.array([0.5, 2.0, 100.0])
     for instrument in [gf.Ordinal([-0.4, 0.5], 0.1), gf.Ordinal([0.0], 0.0), gf.Binary(0.1, 0.2), gf.Preference(0.0)]:
-        np.testing.assert_allclose(instrument.answers(m, v).probabilities.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(instrument.predict(m, v).probabilities.sum(axis=1), 1.0, rtol=1e-12)
     cov = np.stack([np.eye(2) + s for s in (0.0, 1.0, 3.0)])
     np.testing.assert_allclose(gf.Detection().answers(m[:, None] * [1.0, 0.5], cov).probabilities.sum(1), 1.0)
 
@@ -80,7 +80,7 @@ def test_simulated_answers_have_the_frequencies_that_are_predicted():
     g = np.full(40000, 0.3)
     zero = np.zeros(1)
     for instrument in [gf.Binary(0.1, 0.05), gf.Ordinal([-0.4, 0.5], 0.5), gf.Preference(0.5)]:
-        predicted = instrument.answers(np.array([0.3]), zero)
+        predicted = instrument.predict(np.array([0.3]), zero)
         drawn = instrument.simulate(g, rng)
         share = [np.mean(drawn == value) for value in predicted.values]
         np.testing.assert_allclose(share, predicted.probabilities[0], atol=0.012)

@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr, xlogy
 
 from gainful.errors import InvalidInput, NumericalError
-from gainful.numerics.quadrature import adaptive_expectation, gauss_hermite, hermite_expectation
+from gainful.numerics.quadrature import adaptive_expectation, gauss_hermite
 
 
 @pytest.mark.parametrize("n", [1, 5, 20, 60])
@@ -16,11 +16,6 @@ def test_gauss_hermite_is_exact_for_polynomials(n):
     for power in range(0, min(2 * n, 16), 2):
         assert weights @ nodes**power == pytest.approx(moment, rel=1e-12)
         moment *= power + 1
-
-
-def test_hermite_expectation_of_an_exponential():
-    m, v = np.array([-1.0, 0.5]), np.array([0.2, 2.0])
-    np.testing.assert_allclose(hermite_expectation(np.exp, m, v), np.exp(m + v / 2), rtol=1e-12)
 
 
 def test_adaptive_expectation_agrees_with_closed_forms():

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from gainful.selection.fantasy import expecting
 
 import gainful as gf
-from gainful.goals.gradient import information_and_gradient, score_and_gradient
+from gainful.acquisition import score_and_gradient
+from gainful.information.gradient import information_and_gradient
 from gainful.selection import Option, choose
 from gainful.selection.choose import candidates
-from gainful.selection.expect import expecting
 from gainful.selection.stream import threshold
 
 BOX = gf.Space(gf.Real("a", 0, 1), gf.Real("b", -3, 3))
@@ -61,12 +62,12 @@ def test_the_pullback_of_a_posterior_is_exact(instrument, known):
     post = post if known else gf.GP(post.kernel, post.prior_mean).condition(gf.Data())
     shape = {"place": (3, 2), "pair": (3, 2, 2), "set": (3, 3, 2)}[instrument.query]
     X = rng.uniform(0, 1, shape)
-    m, v = post.functional(instrument, X)
+    m, v = post.marginals(instrument, X)
     a, b = rng.normal(size=m.shape), rng.normal(size=v.shape)
     b = b + np.swapaxes(b, 1, 2) if b.ndim == 3 else b
 
     def value(places):
-        mean, cov = post.functional(instrument, places)
+        mean, cov = post.marginals(instrument, places)
         return float(np.sum(a * mean) + np.sum(b * cov))
 
     exact = post.pullback(instrument, X, a, b)
@@ -86,7 +87,7 @@ def test_wrappers_scale_the_gradient_and_other_goals_have_none():
     np.testing.assert_allclose(plain[1] / np.log2(100), share[1])
 
     class Flat:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return np.zeros(len(places))
 
     assert score_and_gradient(Flat(), post, lab, X) is None
@@ -121,7 +122,7 @@ def test_climbing_stays_where_a_constraint_holds():
 
 def test_a_goal_without_a_gradient_is_climbed_by_differences():
     class Hill:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return -np.sum((places - [0.31, 1.7]) ** 2, axis=1)
 
     post = mixed_posterior(np.random.default_rng(5))
@@ -180,16 +181,16 @@ def test_what_is_remembered_is_forgotten_with_the_array():
     lab = gf.Point(0.1)
     X = BOX.candidates(5, 0)
     X.flags.writeable = False
-    first = post.functional(lab, X)[0]
+    first = post.marginals(lab, X)[0]
     view = X[:]
     Y = BOX.candidates(5, 1)
     Y.flags.writeable = False
-    assert not np.allclose(post.functional(lab, Y)[0], first)
-    np.testing.assert_array_equal(post.functional(lab, view)[0], first)
+    assert not np.allclose(post.marginals(lab, Y)[0], first)
+    np.testing.assert_array_equal(post.marginals(lab, view)[0], first)
     writable = X.copy()
-    before = post.functional(lab, writable)[0]
+    before = post.marginals(lab, writable)[0]
     writable += 0.1
-    assert not np.allclose(post.functional(lab, writable)[0], before)
+    assert not np.allclose(post.marginals(lab, writable)[0], before)
 
 
 def test_all_pairs_of_a_small_pool_are_candidates():
@@ -210,7 +211,7 @@ def test_nowhere_to_measure_is_none_and_scores_that_are_no_numbers_are_refused()
     assert choose(gf.Random(), post, [], np.random.default_rng(0)) is None
 
     class Broken:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return np.full(len(places), np.nan)
 
     with pytest.raises(gf.InvalidInput, match="goal"):
@@ -245,7 +246,7 @@ def test_counting_on_numbers_that_are_on_their_way_is_exact():
     hoped = expecting(post, pending)
     np.testing.assert_allclose(hoped.variance(X), by_hand, rtol=1e-8)
     np.testing.assert_allclose(hoped.mean(X), post.mean(X), atol=1e-10)
-    bits = gf.information(post, lab, X, given=pending)
+    bits = gf.information(post, lab, X, pending=pending)
     np.testing.assert_allclose(bits, gf.information(hoped, lab, X), rtol=1e-7)
 
 
@@ -264,6 +265,6 @@ def test_with_queries_pending_the_place_is_still_the_best_of_a_dense_grid():
     post = mixed_posterior(rng)
     look = gf.Ordinal([-0.4, 0.5], 0.3)
     pending = [gf.Query(look, [0.9, -2.5]), gf.Query(gf.Binary(), [0.1, 2.0])]
-    found = choose(gf.Learn(), post, [Option(look, BOX)], rng, given=pending, search=gf.Search(300, 4))
+    found = choose(gf.Learn(), post, [Option(look, BOX)], rng, pending=pending, search=gf.Search(300, 4))
     dense = BOX.grid([15, 25])
-    assert found.score >= gf.information(post, look, dense, given=pending).max() - 0.01
+    assert found.score >= gf.information(post, look, dense, pending=pending).max() - 0.01

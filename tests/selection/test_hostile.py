@@ -97,7 +97,7 @@ assert np.all(gf.information(post, gf.Detection(), X) > 0)
 def test_a_goal_is_never_asked_about_places_outside_the_box():
     @dataclass(frozen=True)
     class Root:
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places, pending=()):
             return -np.sqrt(places[:, 0])  # no number for what lies below 0
 
     part = LINE.where(gf.Within(x=(0.0, 0.8)))
@@ -105,9 +105,9 @@ def test_a_goal_is_never_asked_about_places_outside_the_box():
 
     @dataclass(frozen=True)
     class Watched(Root):
-        def score(self, belief, instrument, places, given=()):
+        def score(self, belief, instrument, places):
             seen.append(np.array(places))
-            return super().score(belief, instrument, places, given)
+            return super().score(belief, instrument, places)
 
     for space in (LINE, part):
         seen.clear()
@@ -156,8 +156,8 @@ def test_places_of_a_stream_are_compared_with_the_last_two_hundred_offered(monke
     monkeypatch.setattr(
         gf.Learn,
         "score",
-        lambda self, belief, instrument, places, given=(): (
-            references.append(np.array(places)) or score(self, belief, instrument, places, given)
+        lambda self, belief, instrument, places: (
+            references.append(np.array(places)) or score(self, belief, instrument, places)
         ),
     )
     offered = []

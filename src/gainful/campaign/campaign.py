@@ -19,6 +19,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.campaign.codec import encode
 from gainful.campaign.decide import choice_here, next_choice, out_of_money, reason_to_stop
 from gainful.campaign.design import designed
@@ -28,13 +29,12 @@ from gainful.campaign.stopping import Rule
 from gainful.campaign.why import Why, explain
 from gainful.data import Query
 from gainful.errors import GainfulWarning, InvalidInput, JournalError, NumericalError
-from gainful.goals import Goal
 from gainful.gp import GP
 from gainful.hyper import fit
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
-from gainful.instruments import Binary, Detection, Instrument, Ordinal, Preference
-from gainful.selection import Choice, Random, RandomType
+from gainful.instruments import Instrument
+from gainful.selection import Choice
 from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
 from gainful.space import Constraint, Places
@@ -77,7 +77,7 @@ class Campaign:
         space: Places | Stream,
         instruments: Sequence[Instrument] | Instrument,
         gp: GP,
-        goal: Goal | Random | RandomType | None = None,
+        goal: Acquisition | Random | RandomType | None = None,
         budget: float | None = None,
         seed: int = 0,
         *,
@@ -406,6 +406,4 @@ def _canonical(instrument: Instrument, answer: Any) -> Any:
         raise InvalidInput(
             "answer", "one answer", answer, "give a number, a rank, True or False, or two ends"
         ) from None
-    if isinstance(instrument, Binary | Preference | Detection):
-        return bool(value)
-    return int(value) if isinstance(instrument, Ordinal) else encode(value)
+    return encode(instrument.encode(value))

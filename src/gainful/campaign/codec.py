@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-import gainful.goals as goals
+import gainful.acquisition as acquisition
 import gainful.inference as inference
 import gainful.instruments as instruments
 import gainful.kernels as kernels
@@ -26,14 +26,28 @@ import gainful.selection as selection
 import gainful.space as space
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
+from gainful.information.about import Region
 from gainful.selection.choose import Search
 
 __all__ = ["Codec", "encode", "name_of", "supplied"]
 
-_ROOMS = (kernels, kernel_algebra, means, priors, instruments, inference, goals, selection, space)
+_ROOMS = (
+    kernels,
+    kernel_algebra,
+    means,
+    priors,
+    instruments,
+    inference,
+    acquisition,
+    selection,
+    space,
+)
 
 _BUILD: dict[type, Callable[[dict[str, Any]], Any]] = {
     space.Space: lambda fields: space.Space(*fields["dimensions"]),
+    instruments.Likelihood: lambda fields: instruments.Likelihood(
+        *fields["functions"], **{name: value for name, value in fields.items() if name != "functions"}
+    ),
     space.Within: lambda fields: space.Within({name: (low, high) for name, low, high in fields["ends"]}),
 }
 
@@ -45,7 +59,7 @@ def _is_value(kind: object) -> bool:
 @lru_cache(maxsize=1)
 def _known() -> dict[str, type]:
     found = {name: kind for room in _ROOMS for name, kind in vars(room).items() if _is_value(kind)}
-    return {**found, "GP": GP, "Search": Search}
+    return {**found, "GP": GP, "Region": Region, "Search": Search}
 
 
 def encode(value: Any) -> Any:
@@ -121,8 +135,6 @@ class Codec:
         if "supplied" in data:
             found = self._supplied(self.others, data["supplied"])
             return found() if isinstance(found, type) else found
-        if data.get("type") not in self.kinds and data.get("type") in goals.__all__:  # a strategy, loaded when needed
-            self.kinds[data["type"]] = getattr(goals, data["type"])
         kind = self._supplied(self.kinds, data.get("type"))
         fields = {name: self.decode(value) for name, value in data.get("fields", {}).items()}
         try:

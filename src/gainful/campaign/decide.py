@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.state import State
 from gainful.data import Query
-from gainful.goals import Learn, PerCost
-from gainful.selection import Choice, Option, Random, RandomType, choose
+from gainful.selection import Choice, Option, choose
+from gainful.selection.scoring import Scoring
 from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
 from gainful.space import Constraint, Within
 
@@ -25,7 +26,7 @@ def next_choice(state: State, where: Constraint | None = None) -> Choice | None:
         state.posterior,
         options(state, where),
         rng,
-        given=state.expected,
+        pending=state.expected,
         search=state.design.search,
     )
 
@@ -96,9 +97,9 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
     lately = state.offered[-WINDOW:]
     reference = np.array(lately if len(lately) >= FEWEST else stream.space.candidates(WINDOW, rng))
     reference.flags.writeable = False
-    given = state.expected
-    scores = np.max([goal.score(state.posterior, o.instrument, reference, given) for o in offers], axis=0)
-    mine = [float(goal.score(state.posterior, o.instrument, here, given)[0]) for o in offers]
+    scoring = Scoring(goal, state.posterior, state.expected)
+    scores = np.max([scoring.score(o.instrument, reference) for o in offers], axis=0)
+    mine = [float(scoring.score(o.instrument, here)[0]) for o in offers]
     best = int(np.argmax(mine))
     if mine[best] < threshold(scores, share):
         return None

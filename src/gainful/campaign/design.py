@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.codec import name_of, supplied
 from gainful.campaign.state import Design
 from gainful.data import Data
 from gainful.errors import InvalidInput
-from gainful.goals import Learn, PerCost
 from gainful.gp import GP
 from gainful.inference import Exact, Laplace
 from gainful.inference.posterior import method_for
 from gainful.inference.solution import Inference
-from gainful.instruments import Instrument, Point
-from gainful.selection import Option, Random, RandomType
+from gainful.instruments import Instrument
+from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
 from gainful.space import Constraint, Restricted, Within
@@ -126,7 +126,7 @@ def _require_inference(inference: Any, instruments: Sequence[Instrument]) -> Non
     if isinstance(inference, Exact) and not all(i.gaussian for i in instruments):
         names = [i.label for i in instruments if not i.gaussian]
         raise InvalidInput("inference", "EP() or Laplace() for answers that are no numbers", names, "leave it out")
-    if isinstance(inference, Laplace) and any(isinstance(i, Point) and i.noise == 0.0 for i in instruments):
+    if isinstance(inference, Laplace) and any(i.gaussian and i.is_certain for i in instruments):
         raise InvalidInput("inference", "EP() for readings without noise", inference, "leave it out")
 
 

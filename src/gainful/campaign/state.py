@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.acquisition import Acquisition
+from gainful.acquisition.baselines import Random, RandomType
 from gainful.campaign.codec import Codec, encode
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
 from gainful.data import Data, Query
 from gainful.errors import JournalError
-from gainful.goals import Goal
 from gainful.gp import GP
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.instruments import Instrument
-from gainful.selection.baselines import Random, RandomType
 from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
 from gainful.space import Constraint, Places
@@ -53,7 +53,7 @@ class Design:
     space: Places | Stream
     instruments: tuple[Instrument, ...]
     gp: GP
-    goal: Goal | Random | RandomType
+    goal: Acquisition | Random | RandomType
     budget: float | None
     seed: int
     limits: Mapping[str, Constraint]

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gainful.acquisition import Random, RandomType
 from gainful.campaign.codec import Codec
 from gainful.campaign.decide import options
 from gainful.campaign.state import Entry, State
 from gainful.data import Query
-from gainful.goals import information
-from gainful.instruments import Interval
-from gainful.selection import Random, RandomType, Stream, choose
+from gainful.information import information
+from gainful.selection import Stream, choose
+from gainful.selection.scoring import Scoring
 
 __all__ = ["Offer", "Why", "explain"]
 
@@ -80,7 +81,7 @@ def _at(place: tuple[object, ...]) -> str:
 
 def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
-    posterior, given, query = state.posterior, state.expected, entry.query
+    posterior, pending, query = state.posterior, state.expected, entry.query
     limit = None if entry.where is None or "supplied" in entry.where else Codec().decode(entry.where)
     goal = state.design.goal
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
@@ -88,12 +89,17 @@ def explain(state: State, entry: Entry) -> Why:
 
     def offer(which: Query) -> Offer:
         here = which.place[None]
-        unknown = isinstance(which.instrument, Interval) and which.instrument.width is None
-        bits = np.nan if unknown else float(information(posterior, which.instrument, here, given=given)[0])
-        score = np.nan if scored is None else float(scored.score(posterior, which.instrument, here, given)[0])
+        bits = (
+            float(information(posterior, which.instrument, here, pending=pending)[0])
+            if which.instrument.is_predictable
+            else np.nan
+        )
+        score = np.nan
+        if scored is not None:
+            score = float(Scoring(scored, posterior, pending).score(which.instrument, here)[0])
         return Offer(which.instrument.label, _nested(which.place.tolist()), bits, which.instrument.cost, score)
 
-    m, v = posterior.functional(mine, query.place[None])
+    m, v = posterior.marginals(mine, query.place[None])
     there, elsewhere = [], []
     for option in options(state, limit):
         same_shape = option.instrument.query == mine.query
@@ -101,7 +107,7 @@ def explain(state: State, entry: Entry) -> Why:
             there.append(offer(Query(option.instrument, query.place)))
         if scored is not None:
             rng = np.random.default_rng([state.design.seed, len(state.entries)])
-            best = choose(scored, posterior, [option], rng, given=given, search=state.design.search)
+            best = choose(scored, posterior, [option], rng, pending=pending, search=state.design.search)
             if best is not None:
                 elsewhere.append(offer(best.query))
     variances = np.atleast_1d(v[0] if v.ndim == 1 else np.diagonal(v[0]))

@@ -13,7 +13,7 @@ import typer
 from gainful.cli.options import Dask, Fresh, LocalProcesses
 
 if TYPE_CHECKING:
-    from gainful.reproduce import Standing
+    from gainful.lab import Standing
 
 __all__ = ["compare"]
 
@@ -70,7 +70,7 @@ def compare(
     """
     from gainful.cli.running import carried_out, require_folder
     from gainful.cli.tables import console, standings_table
-    from gainful.reproduce import Heading, comparison, outcome, write_report
+    from gainful.lab import Heading, comparison, outcome, write_report
 
     folder = _usual_folder(table, answer) if out is None else require_folder(out)
     experiment = comparison(
@@ -138,9 +138,9 @@ def _listed(words: str | None) -> list[str] | None:
 
 def _description(file: str, common: Mapping[str, Any], splits: int) -> str:
     """What is compared, and on which data."""
-    from gainful.reproduce.cells import listed, shown
-    from gainful.reproduce.compare import KINDS
-    from gainful.reproduce.curves import FEWEST
+    from gainful.lab.cells import listed, shown
+    from gainful.lab.compare import KINDS
+    from gainful.lab.curves import FEWEST
 
     inputs = listed(common["inputs"])
     count = len(common["inputs"])

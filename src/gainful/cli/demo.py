@@ -13,8 +13,8 @@ import typer
 from gainful.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from gainful.cli.live import Viewer
-    from gainful.cli.survey import Comparison
+    from gainful.demo.live import Viewer
+    from gainful.demo.survey import Comparison
 
 __all__ = ["demo"]
 
@@ -33,9 +33,9 @@ def demo(
 
     Writes report.html, one page that needs nothing else, and queries.csv with every query of every survey.
     """
-    from gainful.cli.live import choose_viewer
-    from gainful.cli.report import middle
-    from gainful.cli.survey import Result
+    from gainful.demo.live import choose_viewer
+    from gainful.demo.report import middle
+    from gainful.demo.survey import Result
 
     started = time.monotonic()
     _prepare(out)
@@ -73,8 +73,8 @@ def _prepare(folder: Path) -> None:
 
 def _watch(seeds: range, done: list[Comparison], viewer: Viewer, hold: float) -> None:
     """Survey all fields into `done`, and show the first one's survey at a pace that can be followed."""
-    from gainful.cli.crew import surveyed
-    from gainful.cli.survey import GOALS, Comparison, Field, Moment
+    from gainful.demo.crew import surveyed
+    from gainful.demo.survey import GOALS, Comparison, Field, Moment
 
     truth, ours = Field.draw(seeds[0]).picture, next(iter(GOALS))
     moments: deque[Moment] = deque()
@@ -106,8 +106,8 @@ def _without_gaps(done: list[Comparison], seed: int) -> list[Comparison]:
 
 def _explained(shown: Comparison) -> Comparison:
     """The same comparison with the reasons for its queries: it is surveyed again, which gives the same numbers."""
-    from gainful.cli.crew import surveyed
-    from gainful.cli.survey import Comparison
+    from gainful.demo.crew import surveyed
+    from gainful.demo.survey import Comparison
 
     if all(step.plan.reason for last in shown.last.values() for step in last.steps):
         return shown
@@ -116,8 +116,8 @@ def _explained(shown: Comparison) -> Comparison:
 
 
 def _write(folder: Path, comparisons: list[Comparison], shown: Comparison, command: str) -> Path:
-    from gainful.cli.report import page, table
-    from gainful.reproduce.journal import write_atomically
+    from gainful.demo.report import page, table
+    from gainful.lab.journal import write_atomically
 
     write_atomically(folder / "queries.csv", table(comparisons).encode())
     write_atomically(folder / "report.html", page(comparisons, shown, command).encode())

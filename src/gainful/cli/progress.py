@@ -8,7 +8,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from gainful.reproduce import Failed, Finished, Watcher
+from gainful.lab import Failed, Finished, Watcher
 
 __all__ = ["Bar", "Lines", "choose_watcher"]
 

@@ -22,7 +22,7 @@ _OUT = Path("out") / "reproduce"
 def list_() -> None:
     """The experiments: name, source, title, repetitions, and whether their data files are there."""
     from gainful.cli.tables import console, experiments_table
-    from gainful.reproduce import experiments
+    from gainful.papers import experiments
 
     found = experiments()
     if not found:
@@ -46,13 +46,13 @@ def run(
     """Run an experiment, or what is left of it: an interrupted run continues with the same command."""
     from gainful.cli.running import carried_out
     from gainful.cli.tables import claims_table, console
-    from gainful.reproduce import find
+    from gainful.papers import find
 
-    title = find(name)
-    folder = out or _OUT / (title.name + ("-quick" if quick else ""))
-    summary = carried_out(name, folder, quick=quick, seed=seed, processes=processes, dask=dask, fresh=fresh)
+    experiment = find(name)
+    folder = out or _OUT / (experiment.name + ("-quick" if quick else ""))
+    summary = carried_out(experiment, folder, quick=quick, seed=seed, processes=processes, dask=dask, fresh=fresh)
     assert summary.result is not None
-    console().print(claims_table(summary.result, title.title))
+    console().print(claims_table(summary.result, experiment.title))
     typer.echo(f"Written to {folder}: result.json, rows.csv, figures.")
 
 
@@ -62,7 +62,7 @@ def report(
 ) -> None:
     """Print the claims of all finished runs in a folder, and write them with their figures to report.html."""
     from gainful.cli.tables import claims_table, console
-    from gainful.reproduce.report import finished_runs, unfinished_runs, write_report
+    from gainful.lab.report import finished_runs, unfinished_runs, write_report
 
     written = write_report(directory)
     for each in finished_runs(directory):

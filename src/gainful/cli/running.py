@@ -9,7 +9,7 @@ import typer
 
 from gainful.cli.progress import choose_watcher
 from gainful.errors import InvalidInput
-from gainful.reproduce import Cluster, Experiment, Failed, Here, Processes, Summary, Workers, run
+from gainful.lab import Cluster, Experiment, Failed, Here, Processes, Summary, Workers, run
 
 __all__ = ["carried_out", "require_folder"]
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gainful.reproduce import Experiment, Standing
-from gainful.reproduce.files import missing_files
-from gainful.reproduce.report import interval, number, standing, verdict
-from gainful.reproduce.statistics import Estimate
+from gainful.lab import Experiment, Standing
+from gainful.lab.files import missing_files
+from gainful.lab.report import interval, number, standing, verdict
+from gainful.lab.statistics import Estimate
 
 __all__ = ["claims_table", "console", "experiments_table", "standings_table"]
 

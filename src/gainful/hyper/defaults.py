@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Data
-from gainful.instruments import Interval, Ordinal, Point
 from gainful.parameters import Slot
 from gainful.priors import Fixed, LogNormal, Normal, Prior
 from gainful.space import Space
@@ -45,31 +44,19 @@ def scale_of(data: Data, space: Space | None) -> Scale:
         low, high = places.min(axis=0), places.max(axis=0)
     varies = high > low
     width = np.where(varies, high - low, 1.0)
-    values = _levels(data)
+    values = _mentioned(data)
     centre = float(np.mean(values)) if values.size else 0.0
     spread = float(np.std(values)) if values.size > 1 else 0.0
     if spread <= 1e-12 * max(abs(centre), 1.0):
         spread = max(abs(centre), 1.0)
-    return Scale(0.5 * (low + high), width, varies, centre if _located(data) else 0.0, spread)
+    return Scale(0.5 * (low + high), width, varies, centre, spread)
 
 
-def _levels(data: Data) -> Array:
-    """Numbers in the function's unit that the answers mention."""
-    found: list[Array] = []
-    for batch in data.batches:
-        if isinstance(batch.instrument, Point):
-            found.append(batch.answers)
-        elif isinstance(batch.instrument, Interval):
-            known = batch.answers[np.isfinite(batch.answers).any(axis=1)]
-            found.append(np.where(np.isfinite(known), known, known[:, ::-1]).mean(axis=1))
-        elif isinstance(batch.instrument, Ordinal):
-            found.append(np.asarray(batch.instrument.thresholds, dtype=float))
-    values = np.concatenate(found) if found else np.zeros(0)
+def _mentioned(data: Data) -> Array:
+    """Numbers in the function's unit that the answers speak of."""
+    found = [batch.instrument.mentioned(batch.answers) for batch in data.batches]
+    values = np.concatenate([np.zeros(0), *found])
     return values[np.isfinite(values)]
-
-
-def _located(data: Data) -> bool:
-    return any(isinstance(i, Point | Interval | Ordinal) for i in data.instruments)
 
 
 def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prior:

@@ -138,7 +138,7 @@ class MGP:
             raise InvalidInput(
                 "instrument", "one that sees a single place", instrument, "the MGP has no joint variances"
             )
-        return instrument.answers(self.mean(X), self.variance(X))
+        return instrument.predict(self.mean(X), self.variance(X))
 
     @property
     def data(self) -> Data:

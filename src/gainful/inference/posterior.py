@@ -109,7 +109,7 @@ class Posterior:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         return self.mean(places) + np.random.default_rng(rng).standard_normal((size, len(places))) @ root.T
 
-    def functional(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
+    def marginals(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k,
         k)."""
         last = self.__dict__.get("_last")
@@ -142,10 +142,20 @@ class Posterior:
             self.__dict__["_last"] = places, mean, variance
         return mean, variance
 
-    def pullback(self, instrument: Instrument, X: ArrayLike, d_mean: Array, d_cov: Array) -> Array:
-        """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `functional`.
+    def pullback(
+        self,
+        instrument: Instrument,
+        X: ArrayLike,
+        d_mean: Array,
+        d_cov: Array,
+        watched: Array | None = None,
+        d_cross: Array | None = None,
+    ) -> Array:
+        """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `marginals`.
 
         With c = A k(Z, x) and S = Rᵀ B⁻¹ R:  dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
+        L may also depend on covariances with f at `watched` places (R, d), or its differences over pairs (R, 2, d), by
+        d_cross (M, R), where the instrument sees one value.
         """
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
@@ -157,6 +167,7 @@ class Posterior:
             mean, cov = d_mean, d_cov
         n, k = mean.shape
         places = queries.reshape(n * k, -1)
+        others, d_others = _watched(watched, d_cross, mean)
         out = self.prior_mean.pullback_inputs(places, mean.ravel())
         out += self.kernel.pullback_diag_inputs(places, np.einsum("nii->ni", cov).ravel())
         if len(self.data):
@@ -166,7 +177,12 @@ class Posterior:
             d_seen = state.alpha[:, None] * mean.ravel() - 2.0 * np.einsum("fni,nij->fnj", pulled, cov).reshape(
                 -1, n * k
             )
+            if others is not None:
+                there = state.root.times(layout.pick(self._cross(others)))
+                d_seen -= matmul(state.root.transposed_times(state.factor.solve(there)), d_others.T)
             out += self.kernel.pullback_inputs(places, layout.places, layout.spread(d_seen).T)
+        if others is not None:
+            out += self.kernel.pullback_inputs(places, others, d_others)
         for a in range(k):
             for b in range(k):
                 if a != b:
@@ -177,8 +193,8 @@ class Posterior:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of the instrument's answers."""
-        seen = self.functional(instrument, X)
-        return instrument.answers(*seen)
+        seen = self.marginals(instrument, X)
+        return instrument.predict(*seen)
 
     def condition(self, more: Data) -> Posterior:
         """The posterior after more data: covariance and factor are extended, and the iteration starts from the
@@ -311,6 +327,21 @@ class Posterior:
                 "match the columns",
             )
         return places
+
+
+def _watched(watched: Array | None, d_cross: Array | None, sign: Array) -> tuple[Array | None, Array]:
+    """Watched places (R', d) and derivatives (n k, R') in the covariance of each place of a query with each of them.
+
+    The second place of a pair counts with the opposite sign, on either side.
+    """
+    if watched is None or d_cross is None:
+        return None, np.zeros((0, 0))
+    n, k = sign.shape
+    each = d_cross[:, None, :] * (np.array([1.0, -1.0]) if k == 2 else np.ones(k))[:, None]
+    flat = each.reshape(n * k, -1)
+    if watched.ndim == 2:
+        return watched, np.ascontiguousarray(flat)
+    return watched.reshape(-1, watched.shape[-1]), np.stack([flat, -flat], axis=-1).reshape(n * k, -1)
 
 
 def _within(kernel: Kernel, queries: Array) -> Array:

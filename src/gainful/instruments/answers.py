@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +15,7 @@ from gainful.numerics.normal import log_ndtr_between, log_pdf
 Array = NDArray[np.float64]
 _SURE = 1e-150  # a spread below which an answer is certain
 
-__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "NormalAnswers"]
+__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "NormalAnswers", "NumericAnswers"]
 
 
 @dataclass(frozen=True)
@@ -80,4 +82,33 @@ class DiscreteAnswers:
         return np.take_along_axis(self.log_probabilities, index[:, None], axis=1)[:, 0]
 
 
-Answers = NormalAnswers | IntervalAnswers | DiscreteAnswers
+@dataclass(frozen=True, eq=False)
+class NumericAnswers:
+    """A number, positive number or count whose likelihood has no closed form, when g ~ N(m, v): all by quadrature."""
+
+    instrument: Any  # the instrument whose answer it is, which this module may not import
+    m: Array
+    v: Array
+
+    @cached_property
+    def _nodes(self) -> tuple[Array, Array]:
+        answers, weight = self.instrument.outcomes(self.m, self.v)
+        return answers, weight
+
+    @property
+    def mean(self) -> Array:
+        answers, weight = self._nodes
+        return np.asarray(np.sum(weight * answers, axis=0))
+
+    @property
+    def variance(self) -> Array:
+        answers, weight = self._nodes
+        return np.asarray(np.sum(weight * (answers - self.mean) ** 2, axis=0))
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log density, or of a count log probability, of one answer per place."""
+        given = self.instrument.validate(answers, len(self.m))
+        return np.asarray(self.instrument.log_partition(given, self.m, self.v).log_z)
+
+
+Answers = NormalAnswers | IntervalAnswers | DiscreteAnswers | NumericAnswers

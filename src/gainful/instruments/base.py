@@ -1,16 +1,25 @@
 """What an instrument is: how an answer depends on the unknown function, and what it costs.
 
 Every answer sees the function only through g = A f: f(x) for one place, f(u) − f(v) for a pair, (f(x₁) … f(x_k)) for
-a set. An instrument knows nothing of data sizes, kernels or inference. It says
+a set. An instrument knows nothing of data sizes, kernels or inference. Whoever writes one must say
 
-    log_prob(answers, g)             log p(answer | g), and with `derivatives` its first three derivatives in g
-    log_partition(answers, m, v)     log ∫ p(answer | g) N(g; m, v) dg and its first two derivatives in m
-    pullback_theta(answers, m, v)    its derivatives in the instrument's own theta
-    answers(m, v)                    the predictive distribution of the answer when g ~ N(m, v)
-    simulate(g, rng)                 an answer
-    validate(answers, n)             the answers in canonical form, or InvalidInput
+    answers                          what can be answered: a list of values, "real", "positive" or "count"
+    log_prob(answers, g)             log p(answer | g), vectorised over n observations
+    simulate(g, rng)                 an answer for each g
 
-all vectorised over n observations and in log space. log_prob is log_partition at v = 0.
+and everything else follows by one-dimensional quadrature (`generic`). Where there is a closed form the instrument has
+it instead:
+
+    log_partition(answers, m, v)     log ∫ p(answer | g) N(g; m, v) dg and its derivatives in m
+    derivatives(answers, g)          log p(answer | g) and its first three derivatives in g
+    pullback_theta(answers, m, v)    derivatives of log_partition in the instrument's own theta
+    predict(m, v)                    the predictive distribution of the answer when g ~ N(m, v)
+    outcomes(m, v)                   the answers that may come, or nodes and weights for averages over them
+    channel()                        the reading behind the answer, so that exact formulas for information apply
+    window(answers)                  the same for inference: answers that say no more than lo ≤ g + ε ≤ hi
+    validate, encode, describe       answers from users, to a journal, in words
+
+all in log space. log_prob is log_partition at v = 0.
 """
 
 from __future__ import annotations
@@ -23,44 +32,42 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import is_number, require_positive
 from gainful.errors import InvalidInput
-from gainful.instruments.answers import Answers
+from gainful.instruments import generic
+from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
+from gainful.instruments.channel import Channel
+from gainful.instruments.terms import Derivatives, Partition
 from gainful.parameters import Parametrised
+
+__all__ = [
+    "LARGEST",
+    "Derivatives",
+    "Instrument",
+    "Outcomes",
+    "Partition",
+    "Rows",
+    "Term",
+    "TermLikelihood",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-
 LARGEST = 1e100  # the largest answer in size: beyond it squares overflow
 
 
-class Partition(NamedTuple):
-    """log Z, d log Z/dm, d² log Z/dm², and tilted variance over v, which is 1 + v·d2 without its cancellation.
+class Outcomes(NamedTuple):
+    """Answers that may come, (Q, M, ...) in canonical form, and their weights (Q, M), which sum to one for each query.
 
-    third and fourth, v^1.5 d³ log Z/dm³ and v² d⁴ log Z/dm⁴, may be left out (empty): they are then found by
-    differences where they are needed. For a block of k values d1 is (n, k), d2 is (n, k, k), and the others are not
-    used.
+    Without weights, None, they are all the answers there are, and each weighs its own probability.
     """
 
-    log_z: Array
-    d1: Array
-    d2: Array
-    shrink: Array
-    third: Array = np.empty(0)
-    fourth: Array = np.empty(0)
+    answers: Array
+    weight: Array | None
 
 
-class Derivatives(NamedTuple):
-    """log p(answer | g) and its first three derivatives in g; (n,), or for blocks (n,), (n, k), (n, k, k), (n, k, k,
-    k)."""
-
-    log_p: Array
-    d1: Array
-    d2: Array
-    d3: Array
-
-
-class Likelihood(Protocol):
+class TermLikelihood(Protocol):
     """What inference asks of the observations in a term."""
 
     @property
@@ -74,7 +81,7 @@ class Likelihood(Protocol):
 class Term(NamedTuple):
     """Observations that inference treats alike: their likelihood, answers, and the rows of g each one sees, (n, k)."""
 
-    likelihood: Likelihood
+    likelihood: TermLikelihood
     answers: Array
     rows: Rows
 
@@ -100,38 +107,113 @@ class Instrument(Parametrised, ABC):
             if isinstance(value, np.ndarray):
                 raise InvalidInput(name, "one number", value, "make one instrument for each value")
 
+    # What a new instrument must say
+
+    @property
+    @abstractmethod
+    def answers(self) -> Sequence[Any] | str:
+        """What can be answered: the values, lowest first, or "real", "positive" or "count"."""
+
+    @abstractmethod
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        """log p(answer | g) for answers in canonical form, elementwise; answers and g broadcast."""
+
+    @abstractmethod
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array:
+        """An answer for each g, in canonical form."""
+
+    # What follows from it
+
     @property
     def label(self) -> str:
         return self.name or type(self).__name__
 
     @property
+    def values(self) -> tuple[float, ...] | None:
+        """The answers in canonical form, where they are few: the numbers themselves, or else their positions."""
+        if isinstance(self.answers, str):
+            return None
+        listed = tuple(self.answers)
+        numeric = all(is_number(each) or isinstance(each, bool | np.bool_) for each in listed)
+        return tuple(float(each) for each in listed) if numeric else tuple(float(i) for i in range(len(listed)))
+
+    @property
     def levels(self) -> int:
-        """How many answers can be told apart: two, unless the instrument says otherwise."""
-        return 2
+        """How many answers can be told apart, for normalised scores; a hundred of a number, as published."""
+        return 100 if isinstance(self.answers, str) else len(self.answers)
 
-    @abstractmethod
+    @property
+    def capacity(self) -> float:
+        """Bits that one answer can tell at most."""
+        return float(np.log2(self.levels)) if self.values is not None else np.inf
+
+    def channel(self) -> Channel | None:
+        """The reading behind the answer; None where the answer does not come from one."""
+        return None
+
+    @property
+    def is_predictable(self) -> bool:
+        """Whether it is known what an answer will look like before it comes."""
+        return True
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer is known once g is: asked again, it tells nothing."""
+        channel = self.channel()
+        return channel is not None and channel.noise == 0.0 and channel.mixing is None
+
     def validate(self, answers: ArrayLike, n: int) -> Array:
-        """Answers of n queries in canonical form."""
+        """Answers of n queries in canonical form, or InvalidInput."""
+        return generic.validate(self.answers, answers, n)
 
-    @abstractmethod
-    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition: ...
+    def encode(self, answer: Any) -> Any:
+        """One answer in canonical form, as JSON has it: the value that `answers` lists, or a number."""
+        values = self.values
+        if values is None:
+            return int(answer) if self.answers == "count" else float(answer)
+        value = self.answers[values.index(float(answer))]
+        return value.item() if isinstance(value, np.generic) else value
 
-    @abstractmethod
-    def derivatives(self, answers: Array, g: Array) -> Derivatives: ...
+    def describe(self, answer: Any) -> str:
+        """One answer in canonical form, in words."""
+        value = self.encode(answer)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:.4g}" if is_number(value) else str(value)
 
-    @abstractmethod
+    def mentioned(self, answers: Array) -> Array:
+        """Numbers in the function's unit that the answers speak of, for the scale of default priors; none as a rule."""
+        return np.zeros(0)
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
+        """log Z = log ∫ p(answer | g) N(g; m, v) dg and its derivatives in m."""
+        return generic.partition(self.log_prob, answers, m, v)
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives:
+        """log p(answer | g) and its first three derivatives in g."""
+        return generic.derivatives(self.log_prob, answers, g)
+
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
         """d log Z/dtheta, (n, P)."""
+        return generic.pullback_theta(self, answers, m, v)
 
-    @abstractmethod
-    def answers(self, m: Array, v: Array) -> Answers: ...
+    def predict(self, m: Array, v: Array) -> Answers:
+        """The predictive distribution of the answer when g ~ N(m, v)."""
+        values = self.values
+        if values is None:
+            return NumericAnswers(self, m, v)
+        logs = [self.log_partition(np.full_like(m, value), m, v).log_z for value in values]
+        return DiscreteAnswers(values, np.stack(logs, axis=-1))
 
-    @abstractmethod
-    def simulate(self, g: Array, rng: np.random.Generator) -> Array: ...
+    def outcomes(self, m: Array, v: Array, means: bool = True) -> Outcomes:
+        """The answers that may come when g ~ N(m, v), (M,) each or (M, k), (M, k, k) for a set.
 
-    def log_prob(self, answers: Array, g: Array) -> Array:
-        """log p(answer | g), (n,)."""
-        return self.derivatives(answers, g).log_p
+        Without `means` only averages are wanted that do not depend on where a number lies.
+        """
+        values = self.values
+        if values is not None:
+            return Outcomes(np.repeat(np.asarray(values)[:, None], len(m), axis=1), None)
+        return Outcomes(*generic.outcomes(self, m, v))
 
     def window(self, answers: Array) -> Array | None:
         """(lo, hi, noise) of each answer, (n, 3), where it says no more than lo ≤ g + ε ≤ hi with ε ~ N(0, noise²).
@@ -143,51 +225,3 @@ class Instrument(Parametrised, ABC):
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
         """The observations as terms for inference; a set's "no" becomes one term per place, for instance."""
         return [Term(self, answers, rows)]
-
-
-def require_positive(argument: str, value: object, remedy: str) -> None:
-    """Refuse what is not a finite positive number."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not (np.isfinite(value) and value > 0)
-    ):
-        raise InvalidInput(argument, "a finite positive number", value, remedy)
-
-
-def require_not_negative(argument: str, value: object, remedy: str) -> None:
-    """Refuse what is not a finite number of at least zero."""
-    number = not isinstance(value, bool) and isinstance(value, int | float | np.number)
-    if not number or not (np.isfinite(value) and value >= 0):  # type: ignore[call-overload,operator]  # it is a number
-        raise InvalidInput(argument, "a finite number, not negative", value, remedy)
-
-
-def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:
-    """Answers as floats of the given shape, or InvalidInput."""
-    try:
-        array = np.asarray(answers, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("answers", expected, answers, "convert them to numbers") from None
-    if array.shape != shape:
-        raise InvalidInput(
-            "answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place"
-        )
-    return array
-
-
-def as_booleans(answers: ArrayLike, n: int) -> Array:
-    """Yes/no answers as 1.0 and 0.0: True/False or 1/0, nothing else (−1/+1 would be ambiguous)."""
-    array = as_numbers(answers, (n,), f"{n} yes/no answers")
-    wrong = ~((array == 0.0) | (array == 1.0))
-    if np.any(wrong):
-        raise InvalidInput(
-            "answers", "True or False (1 or 0)", float(array[wrong][0]), "code yes as True and no as False"
-        )
-    return array
-
-
-def refuse(wrong: NDArray[np.bool_], values: Any, expected: str, remedy: str) -> None:
-    """Raise InvalidInput naming the first offending answer and its position."""
-    if np.any(wrong):
-        first = int(np.argmax(wrong))
-        raise InvalidInput("answers", expected, f"{np.asarray(values)[first].tolist()} at position {first}", remedy)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from gainful.errors import InvalidInput, NumericalError
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, as_booleans
+from gainful.instruments.base import Derivatives, Instrument, Partition
+from gainful.instruments.channel import Channel
 from gainful.parameters import fraction
 
 Array = NDArray[np.float64]
@@ -36,8 +37,18 @@ class Binary(Instrument):
                 "guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers"
             )
 
-    def validate(self, answers: ArrayLike, n: int) -> Array:
-        return as_booleans(answers, n)
+    @property
+    def answers(self) -> tuple[bool, bool]:
+        return False, True
+
+    def channel(self) -> Channel:
+        guess, lapse = float(self.guess), float(self.lapse)
+        careless = None if self._plain else ((1.0 - guess, guess), (lapse, 1.0 - lapse))
+        return Channel(1.0, (0.0,), careless)
+
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        log_phi = log_ndtr(np.where(answers == 1.0, g, -g))
+        return log_phi if self._plain else self._weights(answers, log_phi)[0]
 
     def _floor(self, answers: Array) -> Array:
         return np.where(answers == 1.0, self.guess, self.lapse)
@@ -90,7 +101,7 @@ class Binary(Instrument):
     def window(self, answers: Array) -> Array | None:
         return window.bounds(*window.half_line(answers), 1.0) if self._plain else None
 
-    def answers(self, m: Array, v: Array) -> DiscreteAnswers:
+    def predict(self, m: Array, v: Array) -> DiscreteAnswers:
         z = m / np.sqrt(1.0 + v)
         logs = [log_ndtr(-z), log_ndtr(z)]
         if not self._plain:

@@ -1,4 +1,4 @@
-"""Yes when at least one of several places is detected: the OR-channel of structure 3.3.3."""
+"""Yes when at least one of several places is detected: the OR-channel of Gardner 2018, sec. 3.3.3."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, Rows, Term, as_booleans
+from gainful.instruments.base import Derivatives, Instrument, Partition, Rows, Term
 from gainful.instruments.binary import Binary
+from gainful.instruments.channel import Channel
 from gainful.numerics.normal import hazard, log_pdf
 from gainful.numerics.orthant import log_any_above, log_mvn_cdf
 
@@ -31,8 +32,15 @@ class Detection(Instrument):
     query: ClassVar[str] = "set"
     most_places: ClassVar[int | None] = 4
 
-    def validate(self, answers: ArrayLike, n: int) -> Array:
-        return as_booleans(answers, n)
+    @property
+    def answers(self) -> tuple[bool, bool]:
+        return False, True
+
+    def channel(self) -> Channel:
+        return Channel(1.0, (0.0,), any_of=True)
+
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        return self.derivatives(answers, g).log_p
 
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
         yes = answers == 1.0
@@ -85,7 +93,7 @@ class Detection(Instrument):
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
         return np.zeros((len(m), 0))
 
-    def answers(self, m: Array, v: Array) -> DiscreteAnswers:
+    def predict(self, m: Array, v: Array) -> DiscreteAnswers:
         cov = v + np.eye(m.shape[1])
         return DiscreteAnswers((0.0, 1.0), np.column_stack([log_mvn_cdf(-m, cov), log_any_above(-m, cov)]))
 

@@ -8,10 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import window
 from gainful.instruments.answers import IntervalAnswers
-from gainful.instruments.base import LARGEST, Derivatives, Instrument, Partition, as_numbers, refuse, require_positive
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
+from gainful.instruments.channel import Channel
+from gainful.instruments.generic import as_numbers, refuse
+from gainful.numerics.normal import log_ndtr_between
+from gainful.numerics.quadrature import panels
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -61,6 +66,30 @@ class Interval(Instrument):
             )
         return ends
 
+    @property
+    def answers(self) -> str:
+        return "real"
+
+    @property
+    def is_predictable(self) -> bool:
+        return self.width is not None
+
+    def channel(self) -> Channel:
+        return Channel(float(self.noise), width=self._known_width())
+
+    def encode(self, answer: Any) -> list[float]:
+        return [float(end) for end in answer]
+
+    def describe(self, answer: Any) -> str:
+        return f"between {answer[0]:.4g} and {answer[1]:.4g}"
+
+    def mentioned(self, answers: Array) -> Array:
+        known = answers[np.isfinite(answers).any(axis=1)]
+        return np.asarray(np.where(np.isfinite(known), known, known[:, ::-1]).mean(axis=1))
+
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        return self.derivatives(answers, g).log_p
+
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
         return window.partition(answers[:, 0], answers[:, 1], self.noise, m, v)
 
@@ -75,8 +104,11 @@ class Interval(Instrument):
     def window(self, answers: Array) -> Array:
         return window.bounds(answers[:, 0], answers[:, 1], self.noise)
 
-    def answers(self, m: Array, v: Array) -> IntervalAnswers:
+    def predict(self, m: Array, v: Array) -> IntervalAnswers:
         return IntervalAnswers(m, v + self.noise**2, self._known_width())
+
+    def outcomes(self, m: Array, v: Array, means: bool = True) -> Outcomes:
+        return Outcomes(*_nodes(m, v + self.noise**2, self._known_width()))
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         width = self._known_width()
@@ -90,3 +122,24 @@ class Interval(Instrument):
                 "width", "a number", None, "say how wide this instrument's answers are: Interval(width=...)"
             )
         return self.width
+
+
+_EDGE = 7.0  # spreads around an interval's end within which it tells something
+
+
+def _nodes(mean: Array, variance: Array, width: float) -> tuple[Array, Array]:
+    """Answers (a, a + width), (Q, M, 2), and their weights (Q, M): a has density (Φ((a + w − m)/s) − Φ((a − m)/s))/w.
+
+    Symmetric about a = m − w/2, so one panel and its mirror image: a − m from max(−w/2, −7 s) to 7 s, and one node for
+    where the belief lies well inside, which tells nothing.
+    """
+    s = np.maximum(np.sqrt(variance), 1e-300)
+    start = np.maximum(-0.5 * width, -_EDGE * s)
+    x, w = panels(np.stack([start, _EDGE * s], axis=-1), 40)
+    low = x.T
+    density = np.exp(log_ndtr_between(low / s, (low + width) / s, np.broadcast_to(width / s, low.shape))) / width
+    side = w.T * density
+    inside = np.maximum(width - 2.0 * _EDGE * s, 0.0) / width
+    weight = np.concatenate([side, side, inside[None]])
+    lower = mean + np.concatenate([low, -width - low, np.full_like(low[:1], -0.5 * width)])
+    return np.stack([lower, lower + width], axis=-1), weight / weight.sum(axis=0)

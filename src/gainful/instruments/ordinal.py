@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, as_numbers, refuse
+from gainful.instruments.base import Derivatives, Instrument, Partition
+from gainful.instruments.channel import Channel
+from gainful.instruments.generic import as_numbers, refuse
 from gainful.numerics.normal import log_ndtr_between
 from gainful.parameters import ordered, positive
 
@@ -32,9 +34,20 @@ class Ordinal(Instrument):
     noise: Any = positive(0.1, "noise", zero=True)
 
     @property
-    def levels(self) -> int:
-        """How many ranks there are."""
-        return len(self.thresholds) + 1
+    def answers(self) -> range:
+        return range(1, len(self.thresholds) + 2)
+
+    def channel(self) -> Channel:
+        return Channel(float(self.noise), tuple(float(t) for t in self.thresholds))
+
+    def mentioned(self, answers: Array) -> Array:
+        return np.asarray(self.thresholds, dtype=float)
+
+    def describe(self, answer: Any) -> str:
+        return f"rank {int(answer)} of {self.levels}"
+
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        return self.derivatives(answers, g).log_p
 
     def ends(self, ranks: Array) -> tuple[Array, Array]:
         """The lower and upper thresholds of each rank."""
@@ -73,7 +86,7 @@ class Ordinal(Instrument):
     def window(self, answers: Array) -> Array:
         return window.bounds(*self.ends(answers), self.noise)
 
-    def answers(self, m: Array, v: Array) -> DiscreteAnswers:
+    def predict(self, m: Array, v: Array) -> DiscreteAnswers:
         s = np.maximum(np.sqrt(v + self.noise**2), 1e-150)[:, None]  # what is certain and without noise has a sure rank
         edges = np.concatenate([[-np.inf], self.thresholds, [np.inf]])
         z = (edges - m[:, None]) / s

@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import NormalAnswers
-from gainful.instruments.base import LARGEST, Derivatives, Instrument, Partition, as_numbers, refuse
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
+from gainful.instruments.channel import Channel
+from gainful.instruments.generic import as_numbers, refuse
+from gainful.numerics.quadrature import normal_lattice
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
@@ -28,6 +31,25 @@ class Point(Instrument):
     gaussian: ClassVar[bool] = True
     noise: Any = positive(0.1, "noise", zero=True)
     buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
+
+    @property
+    def answers(self) -> str:
+        return "real"
+
+    def channel(self) -> Channel:
+        return Channel(float(self.noise))
+
+    def mentioned(self, answers: Array) -> Array:
+        return answers
+
+    def log_prob(self, answers: Array, g: Array) -> Array:
+        return self.derivatives(answers, g).log_p
+
+    def outcomes(self, m: Array, v: Array, means: bool = True) -> Outcomes:
+        # What depends on variances alone takes a single answer, whichever it is.
+        z, weight = normal_lattice(4, 6.5) if means else (np.zeros(1), np.ones(1))
+        answers = m + z[:, None] * np.sqrt(v + self.noise**2)
+        return Outcomes(answers, np.broadcast_to(weight[:, None], answers.shape))
 
     @property
     def levels(self) -> int:
@@ -56,7 +78,7 @@ class Point(Instrument):
         p = self.log_partition(answers, m, v)
         return (self.noise**2 * (p.d1**2 + p.d2))[:, None]
 
-    def answers(self, m: Array, v: Array) -> NormalAnswers:
+    def predict(self, m: Array, v: Array) -> NormalAnswers:
         return NormalAnswers(m, v + self.noise**2)
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:

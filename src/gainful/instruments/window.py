@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.errors import InvalidInput
-from gainful.instruments.base import Derivatives, Partition
+from gainful.instruments.terms import Derivatives, Partition
 from gainful.numerics.normal import Truncated, log_pdf, truncated_normal
 
 Array = NDArray[np.float64]

@@ -6,17 +6,12 @@ What counts is the best place that any of them saw and that satisfies every cons
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from gainful.data import Query
-from gainful.goals import Goal
-from gainful.goals.gradient import score_and_gradient
-from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
+from gainful.selection.scoring import Scoring
 from gainful.space import Places, Restricted, Space, Within, evenly
 
 __all__ = ["ascend"]
@@ -25,38 +20,31 @@ Array = NDArray[np.float64]
 
 _STEPS = 40
 _AROUND, _REACHES = 64, (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)  # of the box
-_DIFFERENCE = 1e-5  # of the box, for goals that have no gradient of their own
+_DIFFERENCE = 1e-5  # of the box, for acquisitions that have no gradient of their own
 
 
 def ascend(
-    goal: Goal,
-    belief: Posterior,
-    instrument: Instrument,
-    space: Places,
-    starts: Array,
-    given: Sequence[Query] = (),
-    hill: Posterior | None = None,
-    distinct: bool = False,
+    scoring: Scoring, instrument: Instrument, space: Places, starts: Array, distinct: bool = False
 ) -> tuple[Array, float]:
     """The best query reached from the starts, (d,), (2, d) or (k, d), and its score; −inf if none satisfies the space.
 
-    The gradient is the goal's own where it has one; other goals are differenced. With queries `given` the climb is on
-    the score of `hill`, a belief that counts on them (`expect`), and what is reached is scored as it should be.
+    The gradient is the acquisition's own where it has one; others are differenced. The climb is on the score under the
+    fantasy, and what is reached is scored as it should be.
     """
     distinct = distinct or instrument.query == "pair"  # a comparison of a place with itself says nothing
-    reached, heights = _climb(goal, hill or belief, instrument, space, starts, distinct)
+    reached, heights = _climb(scoring, instrument, space, starts, distinct)
     if not np.isfinite(heights).any():
         return starts[0], -np.inf
-    if given:
+    if not scoring.is_exact:
         reached = reached[np.isfinite(heights)]
-        heights = goal.score(belief, instrument, reached, given)
+        heights = scoring.score(instrument, reached)
     i = int(np.argmax(heights))
     best = reached[i], float(heights[i])
-    return best if boxed(space) else _settle(goal, belief, instrument, space, best, given, distinct)
+    return best if boxed(space) else _settle(scoring, instrument, space, best, distinct)
 
 
 def _climb(
-    goal: Goal, belief: Posterior, instrument: Instrument, space: Places, starts: Array, distinct: bool
+    scoring: Scoring, instrument: Instrument, space: Places, starts: Array, distinct: bool
 ) -> tuple[Array, Array]:
     """The best place that each start saw and that satisfies the space, and its score; −inf where there was none."""
     low, width = space.low, space.high - space.low
@@ -67,7 +55,7 @@ def _climb(
 
     def objective(x: Array) -> tuple[float, Array]:
         places = np.clip(low + width * x.reshape(shape), space.low, space.high)
-        scores, slopes = _score_and_gradient(goal, belief, instrument, places, space)
+        scores, slopes = _score_and_gradient(scoring, instrument, places, space)
         allowed = space.contains(places.reshape(-1, shape[-1])).reshape(len(places), -1).all(axis=1)
         if distinct:
             allowed &= _apart(places, width)
@@ -107,16 +95,10 @@ def boxed(space: Places) -> bool:
 
 
 def _settle(
-    goal: Goal,
-    belief: Posterior,
-    instrument: Instrument,
-    space: Places,
-    best: tuple[Array, float],
-    given: Sequence[Query],
-    distinct: bool,
+    scoring: Scoring, instrument: Instrument, space: Places, best: tuple[Array, float], distinct: bool
 ) -> tuple[Array, float]:
-    """Where a user's own constraint cuts the hill, the top lies on its edge, which no gradient knows: look around the
-    best place, nearer and nearer."""
+    """A shrinking random search about the best place: with constraints of the user's own the optimum may lie on their
+    boundary, which no gradient knows."""
     place, score = best
     width = space.high - space.low
     around = 2.0 * evenly(_AROUND, place.size, np.random.default_rng(0)).reshape(_AROUND, *place.shape) - 1.0
@@ -126,17 +108,15 @@ def _settle(
         if distinct:
             near = near[_apart(near, width)]
         if len(near):
-            scores = goal.score(belief, instrument, near, given)
+            scores = scoring.score(instrument, near)
             i = int(np.argmax(scores))
             if scores[i] > score:
                 place, score = near[i], float(scores[i])
     return place, score
 
 
-def _score_and_gradient(
-    goal: Goal, belief: Posterior, instrument: Instrument, places: Array, space: Places
-) -> tuple[Array, Array]:
-    own = score_and_gradient(goal, belief, instrument, places)
+def _score_and_gradient(scoring: Scoring, instrument: Instrument, places: Array, space: Places) -> tuple[Array, Array]:
+    own = scoring.score_and_gradient(instrument, places)
     if own is not None:
         return own
     flat = places.reshape(len(places), -1)
@@ -144,7 +124,7 @@ def _score_and_gradient(
     steps = np.diag(_DIFFERENCE * np.where(high > low, high - low, 1.0))
     plus, minus = np.minimum(flat[:, None] + steps, high), np.maximum(flat[:, None] - steps, low)  # (S, D, D), inside
     everything = np.concatenate([flat[:, None], plus, minus], axis=1)
-    values = goal.score(belief, instrument, everything.reshape(-1, *places.shape[1:])).reshape(len(flat), -1)
+    values = scoring.rank(instrument, everything.reshape(-1, *places.shape[1:])).reshape(len(flat), -1)
     apart = np.einsum("sdd->sd", plus - minus)
     rise = values[:, 1 : 1 + len(steps)] - values[:, 1 + len(steps) :]
     slopes = np.divide(rise, apart, out=np.zeros_like(rise), where=apart > 0.0)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.acquisition import Acquisition, Random, RandomType
+from gainful.checks import require_whole
 from gainful.data import Query
-from gainful.errors import InvalidInput
-from gainful.goals import Goal
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
-from gainful.selection.baselines import Random, RandomType
-from gainful.selection.expect import expecting
+from gainful.selection.scoring import Scoring
 from gainful.space import Places, Pool, Restricted
 
 __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
@@ -57,76 +56,62 @@ class Search:
     set_size: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "climbers", "set_size"):
-            if isinstance(getattr(self, name), np.integer):
-                object.__setattr__(self, name, int(getattr(self, name)))
-        values = (self.candidates, self.climbers, self.set_size)
-        if not all(isinstance(v, int) and not isinstance(v, bool) for v in values) or not (
-            self.candidates >= 1 and self.climbers >= 0 and self.set_size >= 1
-        ):
-            raise InvalidInput("search", "candidates ≥ 1, climbers ≥ 0, set_size ≥ 1", self, "leave the defaults")
+        for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
+            whole = require_whole(name, getattr(self, name), least, "leave the default")
+            object.__setattr__(self, name, whole)
 
 
 def choose(
-    goal: Goal | Random | RandomType,
+    goal: Acquisition | Random | RandomType,
     belief: Posterior,
     options: Sequence[Option],
     rng: np.random.Generator,
     *,
-    given: Sequence[Query] = (),
+    pending: Sequence[Query] = (),
     search: Search | None = None,
 ) -> Choice | None:
-    """The best query of all options, beyond what the `given` queries will tell; None where there is no place left."""
+    """The best query of all options, beyond what the `pending` queries will tell; None where there is no place left."""
     how = search or Search()
     if not isinstance(goal, Random | RandomType):
-        return _best(goal, belief, options, rng, given, how)
+        return _best(Scoring(goal, belief, pending), options, rng, how)
     left = list(options)
     while left:
         drawn = left.pop(int(rng.integers(len(left))))
         if isinstance(goal, Random):
             found = _by_chance(drawn, rng, how)
         else:
-            found = _best(goal.goal, belief, [drawn], rng, given, how)
+            found = _best(Scoring(goal.goal, belief, pending), [drawn], rng, how)
         if found is not None:  # otherwise there is no place where this one can be used
             return found
     return None
 
 
-def _best(
-    goal: Goal,
-    belief: Posterior,
-    options: Sequence[Option],
-    rng: np.random.Generator,
-    given: Sequence[Query],
-    search: Search,
-) -> Choice | None:
+def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:
     drawn: dict[tuple[int, str], Array] = {}
     best: tuple[Instrument, Array, float] | None = None
-    hill = expecting(belief, given) if given else belief
     for option in options:
+        instrument = option.instrument
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
-        key = id(option.space), option.instrument.query
+        key = id(option.space), instrument.query
         if key not in drawn:
             drawn[key] = candidates(option, rng, search)
         places = drawn[key]
         if not len(places):
             continue
-        if given and len(places) > _FINALISTS:
-            # What is pending makes a score dear. A belief that counts on it ranks the candidates; the best are scored.
-            ranks = goal.score(hill, option.instrument, places)
+        if not scoring.is_exact and len(places) > _FINALISTS:
+            # The exact form beyond what is pending is dear. The fantasy ranks the candidates; the best are scored.
+            ranks = scoring.rank(instrument, places)
             places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
-        scores = goal.score(belief, option.instrument, places, given)
-        i = _best_of(hill, option.instrument, places, scores)
+        scores = scoring.score(instrument, places)
+        i = _best_of(scoring.fantasy, instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
             starts = np.argsort(-scores, kind="stable")[: search.climbers]
-            climbed = ascend(
-                goal, belief, option.instrument, option.space, places[starts], given, hill, option.distinct
-            )
+            climbed = ascend(scoring, instrument, option.space, places[starts], option.distinct)
             if climbed[1] > score:
                 place, score = climbed
         if best is None or score > best[2]:
-            best = option.instrument, place, score
+            best = instrument, place, score
     return None if best is None else Choice(Query(best[0], best[1]), best[2])
 
 
@@ -182,11 +167,9 @@ def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[
 
 
 def _best_of(belief: Posterior, instrument: Instrument, places: Array, scores: Array) -> int:
-    if np.isnan(scores).any():
-        raise InvalidInput("goal", "scores that are numbers", "NaN", "check what the goal does at these places")
     i = int(np.argmax(scores))
     if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
         endless = np.flatnonzero(np.isposinf(scores))
-        spread = belief.functional(instrument, places[endless])[1]
+        spread = belief.marginals(instrument, places[endless])[1]
         i = int(endless[int(np.argmax(spread if spread.ndim == 1 else np.linalg.slogdet(spread)[1]))])
     return i

@@ -6,7 +6,7 @@
 Each raises AssertionError with the law that failed.
 """
 
-from gainful.testing.goals import check_goal
+from gainful.testing.acquisitions import check_goal
 from gainful.testing.instruments import check_instrument
 from gainful.testing.journals import check_journal
 from gainful.testing.kernels import check_kernel, check_mean

@@ -1,0 +1,137 @@
+"""Acquisition functions: what each possible query is worth, given what is believed.
+
+An acquisition is anything with `score(belief, instrument, places)`: one number per query, larger being better. It need
+not know what is pending: selection hands it a belief that already counts on those answers. Two methods are optional:
+
+    score_and_gradient(belief, instrument, places)       the scores, and their derivatives in the places
+    score_beyond(belief, instrument, places, pending)    the scores beyond what the pending queries will tell, exactly
+
+Cost and normalisation are acquisitions around an acquisition. What a cost does to a score depends on its `scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.data import Query
+from gainful.errors import InvalidInput
+from gainful.instruments import Instrument
+
+__all__ = ["Acquisition", "Normalised", "PerCost", "score_and_gradient", "score_beyond"]
+
+Array = NDArray[np.float64]
+
+AMOUNT, LOG, SIGNED = "amount", "log", "signed"
+
+
+class Acquisition(Protocol):
+    """Scores queries. `belief` is a Posterior or a Belief of several, as far as the acquisition takes both.
+
+    An attribute `scale` says what its numbers are: "amount" (the default), none of them negative, so that dividing by a
+    cost makes sense; "log", the logarithm of an amount; "signed", neither.
+    """
+
+    def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        """One number per query, (M,)."""
+        ...
+
+
+def score_and_gradient(
+    acquisition: Acquisition, belief: Any, instrument: Instrument, places: Array
+) -> tuple[Array, Array] | None:
+    """The scores (M,) and their derivatives in the places; None for an acquisition that does not know them."""
+    own = getattr(acquisition, "score_and_gradient", None)
+    return None if own is None else own(belief, instrument, places)
+
+
+def score_beyond(
+    acquisition: Acquisition, belief: Any, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+) -> Array | None:
+    """The scores (M,) beyond what pending queries will tell, exactly; None for an acquisition that cannot say."""
+    if not pending:
+        return acquisition.score(belief, instrument, places)
+    own = getattr(acquisition, "score_beyond", None)
+    return None if own is None else own(belief, instrument, places, pending)
+
+
+@dataclass(frozen=True)
+class PerCost:
+    """A score per unit of the instrument's cost (Fletcher 2022, sec. 6).
+
+    An amount is divided by the cost, from the logarithm of an amount the logarithm of the cost is taken away. A score
+    that may have either sign is refused: divided by a cost, a negative one would favour the dearest instrument.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
+    >>> PerCost(gf.Learn()).score(prior, gf.Point(noise=1.0, cost=4), [[0.0]]).tolist()
+    [0.25]
+    """
+
+    goal: Acquisition
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.goal, "score") or isinstance(self.goal, type):
+            raise InvalidInput("goal", "an acquisition such as Learn()", self.goal, "make one first")
+        if self.scale == SIGNED:
+            raise self._signed(self.goal)
+
+    @property
+    def scale(self) -> str:
+        return str(getattr(self.goal, "scale", AMOUNT))
+
+    def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        return self._per_cost(self.goal.score(belief, instrument, places), instrument.cost)
+
+    def score_and_gradient(self, belief: Any, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
+        found = score_and_gradient(self.goal, belief, instrument, places)
+        if found is None:
+            return None
+        slope = found[1] if self.scale == LOG else found[1] / instrument.cost
+        return self._per_cost(found[0], instrument.cost), slope
+
+    def score_beyond(
+        self, belief: Any, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+    ) -> Array | None:
+        found = score_beyond(self.goal, belief, instrument, places, pending)
+        return None if found is None else self._per_cost(found, instrument.cost)
+
+    def _per_cost(self, scores: Array, cost: float) -> Array:
+        if self.scale == LOG:
+            return scores - np.log(cost)
+        if not hasattr(self.goal, "scale") and np.any(scores < 0.0):  # nobody said what its numbers are
+            raise self._signed(f"{type(self.goal).__name__}, of which {np.min(scores):.3g} is one")
+        return scores / cost
+
+    @staticmethod
+    def _signed(got: object) -> InvalidInput:
+        return InvalidInput(
+            "goal", "scores that are never negative, or logarithms of such (scale = 'log')", got,
+            "use it without PerCost, or one that has an amount: information, expected improvement, variance reduction",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A score as a share of the instrument's capacity, log2 of how many answers it can tell apart (Fletcher 2022, sec.
+    5)."""
+
+    goal: Acquisition
+
+    def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        return self.goal.score(belief, instrument, places) / float(np.log2(instrument.levels))
+
+    def score_and_gradient(self, belief: Any, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
+        found = score_and_gradient(self.goal, belief, instrument, places)
+        capacity = float(np.log2(instrument.levels))
+        return None if found is None else (found[0] / capacity, found[1] / capacity)
+
+    def score_beyond(
+        self, belief: Any, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+    ) -> Array | None:
+        found = score_beyond(self.goal, belief, instrument, places, pending)
+        return None if found is None else found / float(np.log2(instrument.levels))

@@ -1,0 +1,92 @@
+"""Acquisition by information: bits that an answer is expected to tell about the function, a region, the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.data import Query
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.information.about import Region, require_about
+from gainful.information.gradient import information_and_gradient
+from gainful.information.mutual import information
+from gainful.information.region import region_information, region_information_and_gradient
+from gainful.instruments import Instrument
+
+__all__ = ["EPIG", "Learn", "learn_region"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Learn:
+    """Bits that the answer is expected to tell about the function: BALD, in full (mixed 5; bald 2).
+
+    About a `Region` it is what the answer tells about predictions there. A belief of several posteriors may also be
+    asked about "hyperparameters" or "model", which of them is right; about the function its hyperparameters are
+    nuisance (bald 3.1).
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
+    >>> Learn("function").score(prior, gf.Point(noise=1.0), [[0.0]]).tolist()
+    [1.0]
+    """
+
+    about: str | Region = "function"
+
+    def __post_init__(self) -> None:
+        require_about(self.about)
+
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        return information(belief, instrument, places, self.about)
+
+    def score_beyond(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+    ) -> Array:
+        return information(belief, instrument, places, self.about, pending)
+
+    def score_and_gradient(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        if not isinstance(belief, Posterior):
+            return None  # by differences
+        if isinstance(self.about, Region):
+            if self.about.answers is not None:
+                return None
+            return region_information_and_gradient(belief, instrument, places, self.about)
+        return information_and_gradient(belief, instrument, places) if self.about == "function" else None
+
+
+@dataclass(frozen=True)
+class EPIG:
+    """mean_r I(answer; answer at r) in bits: what an answer is expected to tell about answers to come at the reference.
+
+    Expected predictive information gain (Bickford Smith et al. 2023), exactly. `predict` is the instrument that will be
+    used at the reference; by default the one that asks. BALD about the function values what is learned far outside;
+    this does not.
+    """
+
+    reference: Any = field(repr=False)
+    predict: Instrument | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", Region(self.reference, answers=self.predict).points)
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        return self.score_beyond(belief, instrument, places, ())
+
+    def score_beyond(
+        self, belief: Posterior, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+    ) -> Array:
+        about = Region(self.reference, answers=self.predict or instrument)
+        return region_information(belief, instrument, places, about, pending)
+
+
+def learn_region(reference: ArrayLike, weights: ArrayLike | None = None, together: bool = False) -> Learn:
+    """Learn about f at the reference."""
+    return Learn(Region(reference, weights, together))

@@ -1,0 +1,87 @@
+"""The published closed form of information for yes/no answers (bald 3, eq. 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr
+
+from gainful.errors import InvalidInput
+from gainful.inference.posterior import Posterior
+from gainful.information.entropy import binary_entropy
+from gainful.instruments import Instrument
+from gainful.numerics.normal import log_pdf
+
+__all__ = ["BALDClosedForm", "probit_information"]
+
+Array = NDArray[np.float64]
+
+C2 = float(np.pi * np.log(2.0) / 2.0)  # C², with C = √(π ln 2/2): entropies are in bits
+
+
+def probit_information(m: Array, v: Array) -> Array:
+    """h(Φ(m/√(v + 1))) − C exp(−m²/(2(v + C²)))/√(v + C²) in bits, for P(yes | g) = Φ(g), g ~ N(m, v) (bald eq. 5).
+
+    h(Φ(g)) is replaced by exp(−g²/(π ln 2)), which is at most 0.0027 bits off (bald 3), for any m and v ≥ 0; so is
+    this, and where there is nothing to be learned it may be as low as −0.0027.
+
+    >>> probit_information(np.array([0.0]), np.array([3.0])).round(4).tolist()
+    [0.484]
+    """
+    return np.asarray(binary_entropy(ndtr(m / np.sqrt(v + 1.0))) - _conditional(m, v))
+
+
+def _conditional(m: Array, v: Array) -> Array:
+    return np.asarray(np.sqrt(C2 / (v + C2)) * np.exp(-0.5 * m**2 / (v + C2)))
+
+
+def probit_slopes(m: Array, v: Array) -> tuple[Array, Array]:
+    """Derivatives of `probit_information` in m and v; dh(Φ(z))/dz = φ(z) (log2 Φ(−z) − log2 Φ(z))."""
+    z, given = m / np.sqrt(v + 1.0), _conditional(m, v)
+    in_z = np.exp(log_pdf(z)) * (log_ndtr(-z) - log_ndtr(z)) / np.log(2.0)
+    in_mean = in_z / np.sqrt(v + 1.0) + given * m / (v + C2)
+    in_variance = -0.5 * in_z * z / (v + 1.0) + 0.5 * given * (1.0 - m**2 / (v + C2)) / (v + C2)
+    return np.asarray(in_mean), np.asarray(in_variance)
+
+
+@dataclass(frozen=True)
+class BALDClosedForm:
+    """BALD as published: eq. 5 for yes/no, and for preferences through the difference f(u) − f(v) (bald 3, 3.2).
+
+    A preference's difference is measured in its noise, √2 noise, which the text sets to one. Guess and lapse rates are
+    not part of the published model; `Learn` has them, is exact, and costs little more.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
+    >>> BALDClosedForm().score(prior, gf.Binary(), [[0.0]]).round(4).tolist()
+    [0.484]
+    """
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        unit = _unit(belief, instrument)
+        m, v = belief.marginals(instrument, places)
+        return probit_information(m / unit, v / unit**2)
+
+    def score_and_gradient(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> tuple[Array, Array]:
+        """The scores and their derivatives in the places: "smooth and differentiable" (bald 3)."""
+        unit = _unit(belief, instrument)
+        m, v = belief.marginals(instrument, places)
+        in_mean, in_variance = probit_slopes(m / unit, v / unit**2)
+        back = belief.pullback(instrument, places, in_mean / unit, in_variance / unit**2)
+        return probit_information(m / unit, v / unit**2), back
+
+
+def _unit(belief: Posterior, instrument: Instrument) -> float:
+    """The noise of the answers, in the function's unit."""
+    if not isinstance(belief, Posterior):
+        raise InvalidInput("belief", "one posterior", belief, "use Learn(), which weighs several")
+    channel = instrument.channel()
+    plain = channel is not None and channel.edges == (0.0,) and channel.mixing is None and not channel.any_of
+    if channel is not None and plain and channel.noise > 0.0:
+        return channel.noise
+    raise InvalidInput(
+        "instrument", "Binary() without guess and lapse rates, or a Preference with noise", instrument,
+        "use Learn(), which is exact for every instrument",
+    )  # fmt: skip

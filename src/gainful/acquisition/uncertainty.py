@@ -1,0 +1,125 @@
+"""Uncertainty sampling: ask where the answer is least certain, whatever the reason (lecture; bald 4).
+
+These are about the answer, not about the function: they cannot tell an unknown function from a noisy answer, and go
+back to where answers are a toss-up. `Learn` subtracts what no measurement could remove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.errors import InvalidInput
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.information import quadrature
+from gainful.information.entropy import of_channel, of_probabilities, of_reading
+from gainful.information.mixture import disagreement, parts, rounding
+from gainful.instruments import Instrument
+from gainful.instruments.answers import DiscreteAnswers
+
+__all__ = ["Entropy", "LeastConfidence", "Margin", "least_confidence", "predicted_entropy", "small_margin"]
+
+Array = NDArray[np.float64]
+
+
+def least_confidence(log_p: Array) -> Array:
+    """1 − P(ŷ), ŷ the likeliest of the answers on the last axis (lecture, "Uncertainty Sampling").
+
+    Summed over the other answers, so that it keeps its digits where ŷ is all but certain.
+
+    >>> least_confidence(np.log(np.array([[0.5, 0.3, 0.2]]))).round(4).tolist()
+    [0.5]
+    """
+    return np.sum(np.sort(np.exp(log_p), axis=-1)[..., :-1], axis=-1)
+
+
+def small_margin(log_p: Array) -> Array:
+    """1 − (P(ŷ₁) − P(ŷ₂)), ŷ₁ and ŷ₂ the two likeliest answers: between 0 and 1, so that a cost can divide it.
+
+    >>> small_margin(np.log(np.array([[0.5, 0.3, 0.2]]))).round(4).tolist()
+    [0.8]
+    """
+    others = np.sort(np.exp(log_p), axis=-1)[..., :-1]
+    return np.asarray(others.sum(axis=-1) + others[..., -1])
+
+
+def predicted_entropy(instrument: Instrument, m: Array, v: Array) -> Array:
+    """H[answer] in bits when what the instrument sees is N(m, v), (M,); of numbers ½ log2(2πe (v + noise²)).
+
+    An interval's is that of its lower end, G(√(v + noise²)/width) + log2 width. A number or interval that is known
+    exactly has −∞.
+    """
+    channel = instrument.channel()
+    if channel is None:
+        return quadrature.entropy(instrument, m, v)
+    if channel.any_of:
+        predicted = instrument.predict(m, v)
+        assert isinstance(predicted, DiscreteAnswers)
+        return of_probabilities(predicted.log_probabilities)
+    return of_channel(channel, m, v) if channel.is_discrete else of_reading(channel, v + channel.noise**2)
+
+
+@dataclass(frozen=True)
+class LeastConfidence:
+    """The probability that the likeliest answer is wrong: 1 − P(ŷ | x) (lecture). Discrete answers only.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+    >>> LeastConfidence().score(prior, gf.Binary(), [[0.0]]).tolist()
+    [0.5]
+    """
+
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        return least_confidence(_log_probabilities(belief, instrument, places))
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How close the two likeliest answers are: 1 − (P(ŷ₁ | x) − P(ŷ₂ | x)). Discrete answers only.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+    >>> Margin().score(prior, gf.Ordinal([-1.0, 1.0], 0.1), [[0.0]]).round(3).tolist()
+    [0.48]
+    """
+
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        return small_margin(_log_probabilities(belief, instrument, places))
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """Maximum entropy sampling: bits of the predicted answer, H[y | x] (Sebastiani & Wynn 2000; bald 4).
+
+    Of a number it is the differential entropy, which is largest where the variance is. That may be negative and depends
+    on the unit, so it should not be divided by costs, nor compared between instruments of different kinds.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+    >>> Entropy().score(prior, gf.Binary(), [[0.0]]).tolist()
+    [1.0]
+    """
+
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Posterior):
+            return predicted_entropy(instrument, *belief.marginals(instrument, places))
+        if instrument.values is not None:
+            return of_probabilities(_log_probabilities(belief, instrument, places))
+        weights, m, v = parts(belief, instrument, places)  # H[y] = Σ w_s H[y | s] + I(y; s)
+        floor = rounding(belief, instrument, places)
+        each = [predicted_entropy(instrument, *seen) for seen in zip(m, v, strict=True)]
+        return weights @ np.stack(each) + disagreement(instrument, weights, m, v, floor)
+
+
+def _log_probabilities(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+    """Log probabilities of the answers, (M, K)."""
+    answers = belief.answers(instrument, places)
+    if not isinstance(answers, DiscreteAnswers):
+        raise InvalidInput(
+            "instrument", "one with a few answers, such as Binary, Ordinal, Preference or Detection", instrument,
+            "use Entropy(), which numbers and intervals have as well",
+        )  # fmt: skip
+    return answers.log_probabilities

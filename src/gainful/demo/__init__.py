@@ -1,0 +1,1 @@
+"""The demonstration: a soil survey with four kinds of instruments, gainful against chance."""

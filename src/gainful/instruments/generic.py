@@ -1,0 +1,226 @@
+"""Everything that follows from `log_prob` and `simulate` alone, for likelihoods without closed forms.
+
+Averages over g ~ N(m, v) are by adaptive quadrature (`numerics.quadrature.tilted`), derivatives by differences of sixth
+order at the step that serves best, averages over numbers and counts by nodes that a few simulated answers locate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful import checks
+from gainful.errors import InvalidInput
+from gainful.instruments.terms import Derivatives, Partition
+from gainful.numerics.quadrature import gauss_hermite, sinh_lattice, tilted
+
+__all__ = ["as_booleans", "as_numbers", "derivatives", "outcomes", "partition", "pullback_theta", "refuse", "validate"]
+
+Array = NDArray[np.float64]
+LogProb = Callable[[Array, Array], Array]
+
+_CERTAIN = 1e-7  # of the size of g: a belief narrower than this is a point, and its averages are expansions about it
+_STENCIL = np.arange(-3.0, 4.0)
+_FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0
+_SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0
+_THIRD = np.array([1.0, -8.0, 13.0, 0.0, -13.0, 8.0, -1.0]) / 8.0
+_STEPS = 2.0 ** -np.arange(0.0, 18.0)
+_DRAWS = 64  # simulated answers for each of the nodes of g, to locate the answers
+_ALL = 400  # counts that are all taken one by one; beyond, some stand for their neighbours
+
+
+class Simulated(Protocol):
+    """What nodes for averages over answers are made of."""
+
+    @property
+    def answers(self) -> Sequence[Any] | str: ...
+
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array: ...
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition: ...
+
+
+class Learnable(Protocol):
+    """A likelihood with parameters of its own."""
+
+    @property
+    def theta(self) -> Array: ...
+
+    def with_theta(self, theta: ArrayLike) -> Any: ...
+
+
+def partition(log_prob: LogProb, answers: Array, m: Array, v: Array) -> Partition:
+    """log Z and its derivatives from the cumulants of the tilted distribution: dⁿ log Z/dmⁿ = κₙ/vⁿ for n ≥ 3."""
+    sd = np.sqrt(v)
+    point = sd <= _CERTAIN * (1.0 + np.abs(m))
+    wide = np.flatnonzero(~point)
+    out = [np.zeros(len(m)) for _ in range(6)]
+    if wide.size:
+        mine = answers[wide]
+        found = tilted(lambda g, which: log_prob(mine[which, None], g), m[wide], v[wide])
+        mean, variance, third, fourth = found.cumulants()
+        parts = (found.log_z, mean / sd[wide], (variance - 1.0) / v[wide], variance, third, fourth)
+        for whole, part in zip(out, parts, strict=True):
+            whole[wide] = part
+    (narrow,) = np.nonzero(point)
+    if narrow.size:
+        d = derivatives(log_prob, answers[narrow], m[narrow])
+        out[0][narrow] = d.log_p + 0.5 * v[narrow] * (d.d2 + d.d1**2)
+        out[1][narrow], out[2][narrow], out[3][narrow] = d.d1, d.d2, 1.0 + v[narrow] * d.d2
+        out[4][narrow] = v[narrow] ** 1.5 * d.d3
+    return Partition(*out)
+
+
+def derivatives(log_prob: LogProb, answers: Array, g: Array) -> Derivatives:
+    """log p and three derivatives by central differences; the step is that from which halving it changes least.
+
+    To about 1e-9, 1e-8 and 1e-7 of their size for a likelihood that is smooth over a thousandth to a thousand of g's
+    unit.
+    """
+    unit = np.maximum(np.abs(g), 1.0)
+    steps = _STEPS[:, None, None] * unit
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        values = log_prob(np.broadcast_to(answers, (len(steps), 7, *g.shape)), g + steps * _STENCIL[:, None])
+        found = [
+            np.einsum("s,ksn->kn", weights, values) / steps[:, 0] ** power
+            for weights, power in ((_FIRST, 1), (_SECOND, 2), (_THIRD, 3))
+        ]
+    return Derivatives(log_prob(answers, g), *(_steadiest(each) for each in found))
+
+
+def _steadiest(found: Array) -> Array:
+    """The estimate (n,) that differs least from the next, of estimates (K, n) at ever smaller steps."""
+    with np.errstate(invalid="ignore"):
+        change = np.abs(np.diff(found, axis=0))
+    change = np.where(np.isfinite(change), change, np.inf)
+    # Two in a row: one coincidence is not convergence.
+    both = np.maximum(change[:-1], change[1:])
+    best = np.argmin(both, axis=0)
+    return np.take_along_axis(found, best[None] + 1, axis=0)[0]
+
+
+def pullback_theta(likelihood: Any, answers: Array, m: Array, v: Array) -> Array:
+    """d log Z/dtheta by central differences, (n, P)."""
+    theta = likelihood.theta
+    out = np.zeros((len(m), len(theta)))
+    for i in range(len(theta)):
+        step = np.zeros_like(theta)
+        step[i] = 1e-3
+        near, far = (
+            likelihood.with_theta(theta + k * step).log_partition(answers, m, v).log_z
+            - likelihood.with_theta(theta - k * step).log_partition(answers, m, v).log_z
+            for k in (1.0, 2.0)
+        )
+        out[:, i] = (8.0 * near - far) / (12.0 * step[i])
+    return out
+
+
+def outcomes(likelihood: Simulated, m: Array, v: Array) -> tuple[Array, Array]:
+    """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count that is to be answered.
+
+    A few simulated answers say where they lie. Numbers are placed by a sinh, dense in the middle and far into the
+    tails; positive ones by their logarithm; counts one by one, or in growing steps where they are many.
+    """
+    if not len(m):
+        return np.zeros((1, 0)), np.zeros((1, 0))
+    z, share = gauss_hermite(9)
+    rng = np.random.default_rng(0)
+    g = m[:, None, None] + np.sqrt(v)[:, None, None] * z[:, None] + np.zeros(_DRAWS)
+    drawn = np.asarray(likelihood.simulate(g, rng), dtype=float).reshape(len(m), -1)
+    drawn = np.log(np.maximum(drawn, 1e-300)) if likelihood.answers == "positive" else drawn
+    weight = np.repeat(share, _DRAWS) / _DRAWS
+    low, middle, high = (_quantile(drawn, weight, q) for q in (0.25, 0.5, 0.75))
+    if likelihood.answers == "count":
+        nodes, measure = _counts(drawn)
+    else:
+        x, measure = sinh_lattice()
+        spread = np.maximum((high - low) / 1.35, 1e-12 * (1.0 + np.abs(middle)))
+        nodes, measure = middle + spread * x[:, None], spread * measure[:, None]
+        if likelihood.answers == "positive":
+            nodes = np.exp(np.clip(nodes, -700.0, 700.0))
+            measure = measure * nodes
+    flat = np.broadcast_to(nodes, (len(nodes), len(m))).ravel()
+    repeated = (np.tile(part, len(nodes)) for part in (m, v))
+    log_z = likelihood.log_partition(flat, *repeated).log_z.reshape(len(nodes), len(m))
+    mass = np.where(np.isfinite(log_z), np.exp(log_z), 0.0) * measure
+    total = mass.sum(axis=0)
+    return np.array(np.broadcast_to(nodes, mass.shape)), mass / np.where(total > 0.0, total, 1.0)
+
+
+def _quantile(drawn: Array, weight: Array, q: float) -> Array:
+    order = np.argsort(drawn, axis=1)
+    first = np.argmax(np.cumsum(weight[order], axis=1) >= q, axis=1)
+    at = np.take_along_axis(order, first[:, None], axis=1)
+    return np.take_along_axis(drawn, at, axis=1)[:, 0]
+
+
+def _counts(drawn: Array) -> tuple[Array, Array]:
+    """Counts (Q, 1) from zero to well beyond the largest that was drawn, and how many each stands for."""
+    top = float(np.max(drawn))
+    reach = int(top + 12.0 * np.sqrt(top + 1.0) + 20.0)
+    if reach <= _ALL:
+        nodes = np.arange(reach + 1.0)
+    else:
+        growing = np.unique(np.round(np.geomspace(_ALL // 2, 4.0 * reach, _ALL)))
+        nodes = np.unique(np.concatenate([np.arange(_ALL // 2 + 1.0), growing]))
+    edges = np.concatenate([[-0.5], 0.5 * (nodes[1:] + nodes[:-1]), [nodes[-1] + 0.5]])
+    return nodes[:, None], np.diff(edges)[:, None]
+
+
+def validate(possible: Sequence[Any] | str, answers: ArrayLike, n: int) -> Array:
+    """Answers in canonical form: numbers as they are, other values by their position in the list."""
+    if isinstance(possible, str):
+        y = as_numbers(answers, (n,), {"count": f"{n} counts"}.get(possible, f"{n} numbers"))
+        refuse(~np.isfinite(y), y, "finite numbers", "leave missing answers out")
+        if possible != "real":
+            refuse(y < 0.0, y, "numbers that are not negative", "check the sign")
+        if possible == "count":
+            refuse(y != np.round(y), y, "whole numbers", "a count has no fraction")
+        return y
+    listed = list(possible)
+    if all(isinstance(each, bool | np.bool_) for each in listed):
+        return as_booleans(answers, n)
+    if all(checks.is_number(each) for each in listed):
+        array = as_numbers(answers, (n,), f"{n} answers")
+        wrong = ~np.isin(array, np.asarray(listed, dtype=float))
+        refuse(wrong, array, f"one of {listed}", "see the instrument's answers")
+        return array
+    given = np.asarray(answers, dtype=object)
+    if given.shape != (n,):
+        raise InvalidInput("answers", f"{n} of {listed}", f"shape {given.shape}", "give one answer per place")
+    wrong = np.array([each not in listed for each in given], dtype=bool)
+    refuse(wrong, given, f"one of {listed}", "as they are listed")
+    return np.array([float(listed.index(each)) for each in given])
+
+
+def as_booleans(answers: ArrayLike, n: int) -> Array:
+    """Yes/no answers as 1.0 and 0.0: True/False or 1/0, nothing else (−1/+1 would be ambiguous)."""
+    array = as_numbers(answers, (n,), f"{n} yes/no answers")
+    wrong = ~((array == 0.0) | (array == 1.0))
+    if np.any(wrong):
+        raise InvalidInput(
+            "answers", "True or False (1 or 0)", float(array[wrong][0]), "code yes as True and no as False"
+        )
+    return array
+
+
+def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:
+    """Answers as floats of the given shape, or InvalidInput."""
+    array = checks.numbers("answers", answers, expected)
+    if array.shape != shape:
+        raise InvalidInput(
+            "answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place"
+        )
+    return array
+
+
+def refuse(wrong: NDArray[np.bool_], values: Any, expected: str, remedy: str) -> None:
+    """Raise InvalidInput naming the first offending answer and its position."""
+    if np.any(wrong):
+        first = int(np.argmax(wrong))
+        value = np.asarray(values)[first]
+        shown = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        raise InvalidInput("answers", expected, f"{shown} at position {first}", remedy)

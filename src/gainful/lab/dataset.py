@@ -1,0 +1,352 @@
+"""A user's own table as a data set: numbers to predict from, answers to predict, and what was left out to get there.
+
+The table is a CSV file in UTF-8 with a header. Nothing is left out in silence: every column and row that is not used is
+counted in `notes`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.errors import InvalidInput
+from gainful.lab.cells import a_word, cells_of, content_of, gaps_in, listed, number_of, shown, value_of
+
+__all__ = ["Dataset", "read_dataset", "reread"]
+
+Array = NDArray[np.float64]
+
+_SCALES = (1e-140, 1e140)  # standard deviations whose squares, and a few hundred of them summed, are still numbers
+_MOST_WORDS = 10  # different words of a text column that can be an input, each a column of its own
+_MOST_RANKS = 20
+_FEW_NUMBERS = 10  # so few different whole numbers may be classes, ranks or numbers, and the user has to say which
+FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Standardised inputs X (N, D) at distinct places, and their answers (N,): 0 and 1, ranks from 1, or numbers.
+
+    `kind` is "yes/no", "ranks" or "numbers"; `inputs` are columns of the table; `yes` is the class that is "yes", and
+    `ranks` are the values behind the ranks 1, 2, ….
+    """
+
+    path: str
+    sha256: str
+    answer: str
+    kind: str
+    inputs: tuple[str, ...]
+    yes: str | None
+    ranks: tuple[float, ...]
+    X: Array
+    answers: Array
+    notes: tuple[str, ...]
+
+
+def read_dataset(
+    table: str | Path,
+    answer: str,
+    *,
+    inputs: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    yes: str | None = None,
+    ranks: bool = False,
+    numbers: bool = False,
+) -> Dataset:
+    """The data set in a CSV file whose column `answer` holds the answers.
+
+    Inputs are the columns of numbers but for those in `drop` and for columns that count the rows, or the columns named
+    in `inputs`, where a column of words becomes one column of 0 and 1 for each word. Two classes are yes/no answers,
+    `yes` naming the yes, by default the later one in order; with more classes `yes` is one against all others. `ranks`
+    says that numbers are ranks, `numbers` that a few whole numbers are meant as numbers. Rows with missing values are
+    left out, as are constant columns and, unless named in `inputs`, columns that are empty in most rows; of rows with
+    the same inputs the first counts.
+    """
+    _require_types(table, answer, inputs, drop, yes)
+    if sum([yes is not None, ranks, numbers]) > 1:
+        raise InvalidInput("yes, ranks, numbers", "at most one of them", "several", "an answer is of one kind")
+    content = content_of(table)
+    header, cells = cells_of(str(table), content)
+    _require_columns("answer", [answer], header)
+    names = _inputs(header, answer, inputs, drop)
+    notes = list[str]()
+    if inputs is None:
+        names, notes = _usable(cells, names)
+    used, constant, rows = _varying(cells, names, answer)
+    gaps = {name: sum(gaps_in(cells[name])) for name in (*used, answer)}
+    if len(rows) < len(cells[answer]):
+        notes.append(_incomplete(cells[answer], answer, gaps, len(cells[answer]) - len(rows)))
+    if constant:
+        notes.append(f"{_count(len(constant), 'constant column')} left out: {listed(constant)}")
+    _require_rows(table, len(rows), gaps)
+    if not used:
+        remedy = "name columns with --inputs, words included"
+        raise InvalidInput("inputs", "at least one column of numbers that vary", f"none in {table}", remedy)
+    if inputs is None:
+        notes += [
+            f"{shown(name)} looks like an identifier; leave it out with --drop {shown(name)}"
+            for name in used
+            if _identifies([cells[name][i] for i in rows])
+        ]
+    told = [cells[answer][i] for i in rows]
+    kind, levels, said = _kind(answer, told, cells[answer], yes, ranks, numbers)
+    X = np.column_stack([_standardised(name, _columns(name, [cells[name][i] for i in rows])) for name in used])
+    X, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    everything = _answers(kind, levels, told)
+    answers = everything[first]
+    if len(X) < len(rows):
+        notes.append(_repeats(kind, everything, answers, everything != answers[place.ravel()]))
+    _require_rows(table, len(X), gaps)
+    _require_variety(answer, kind, answers)
+    return Dataset(
+        path=str(table),
+        sha256=hashlib.sha256(content).hexdigest(),
+        answer=answer,
+        kind=kind,
+        inputs=tuple(used),
+        yes=levels[-1] if kind == "yes/no" else None,
+        ranks=tuple(float(level) for level in levels) if kind == "ranks" else (),
+        X=X,
+        answers=answers,
+        notes=(*notes, *([said] if said else [])),
+    )
+
+
+@lru_cache(maxsize=4)
+def reread(path: str, sha256: str, answer: str, kind: str, inputs: tuple[str, ...], yes: str | None) -> Dataset:
+    """The same data set again, as in another process; refused if the file is another one by now."""
+    came = hashlib.sha256(content_of(path)).hexdigest()
+    if came != sha256:
+        expected = f"the table as it was, SHA-256 {sha256[:12]}…"
+        raise InvalidInput("table", expected, f"{came[:12]}… at {path}", "put it back, or start over with --fresh")
+    return read_dataset(path, answer, inputs=inputs, yes=yes, ranks=kind == "ranks", numbers=kind == "numbers")
+
+
+def _require_types(table: object, answer: object, inputs: object, drop: object, yes: object) -> None:
+    if not isinstance(table, str | os.PathLike):
+        raise InvalidInput("table", "the path of a CSV file", table, "write a table in memory to a file first")
+    if not isinstance(answer, str):
+        raise InvalidInput("answer", "the name of a column", answer, "names are as in the header")
+    for argument, names in (("inputs", inputs), ("drop", drop)):
+        if names is None and argument == "inputs":
+            continue
+        if isinstance(names, str):
+            raise InvalidInput(argument, "a list of names", f"one string, {names!r}", f"give a list, [{names!r}]")
+        if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+            raise InvalidInput(argument, "a list of names", names, "names are as in the header")
+    if yes is not None and not isinstance(yes, str):
+        raise InvalidInput("yes", "a class, as the table writes it", yes, f"give a string, {str(yes)!r}")
+
+
+def _usable(cells: dict[str, list[str]], names: list[str]) -> tuple[list[str], list[str]]:
+    """Of columns that nobody named those of numbers that are mostly there, and notes about the others."""
+    notes = []
+    filled = {name: len(cells[name]) - sum(gaps_in(cells[name])) for name in names}
+    empty = [name for name in names if 2 * filled[name] < len(cells[name])]
+    words = {name: word for name in names if name not in empty and (word := a_word(cells[name])) is not None}
+    counting = [name for name in names if name not in (*empty, *words) and _counts_rows(cells[name])]
+    if words:
+        those = listed(f"{shown(name)} (has {shown(word)!r})" for name, word in words.items())
+        notes.append(f"{_count(len(words), 'column')} of words left out: {those}")
+    if counting:
+        notes.append(f"{_count(len(counting), 'column')} of row numbers left out: {listed(counting)}")
+    if empty:
+        those = listed(f"{shown(name)} ({filled[name]} of {len(cells[name])} rows have a value)" for name in empty)
+        notes.append(f"{_count(len(empty), 'column')} with too many gaps left out: {those}")
+    return [name for name in names if name not in {*empty, *words, *counting}], notes
+
+
+def _incomplete(answers: list[str], answer: str, gaps: dict[str, int], count: int) -> str:
+    """What is said about rows with gaps: by which columns, and what the answer's were."""
+    those = listed(f"{shown(name)} {number}" for name, number in gaps.items() if number)
+    note = f"{_count(count, 'row')} with missing values left out (by column: {those})"
+    return note + (f"; {said}" if (said := _absent(answer, answers)) else "")
+
+
+def _absent(answer: str, cells: list[str]) -> str:
+    """Which words of the answers were taken as missing, and how often; nothing about empty cells."""
+    found = Counter(cell for cell, gap in zip(cells, gaps_in(cells), strict=True) if gap and cell)
+    if not found:
+        return ""
+    return f"in {shown(answer)} " + ", ".join(f"{cell!r} counts as missing ({n})" for cell, n in found.items())
+
+
+def _repeats(kind: str, before: Array, after: Array, other: NDArray[np.bool_]) -> str:
+    """What is said about rows at places that were there before; `other` are those with another answer."""
+    differing = f"{np.sum(other)} of them" if other.any() else "none"
+    repeated = _count(len(before) - len(after), "row")
+    note = f"{repeated} with the inputs of an earlier one left out, {differing} with another answer"
+    note += ": a place is asked once"
+    if kind == "yes/no" and abs(before.mean() - after.mean()) > 0.01:
+        note += f"; {100 * before.mean():.1f} % were yes before, {100 * after.mean():.1f} % are now"
+    return note
+
+
+def _require_columns(argument: str, names: Sequence[str], header: Sequence[str]) -> None:
+    for name in names:
+        if name not in header:
+            close = [each for each in header if each.lower() == name.lower()]
+            close += difflib.get_close_matches(name, header, n=1)
+            remedy = f"did you mean {shown(close[0])}?" if close else "names are as in the header"
+            raise InvalidInput(argument, f"a column among {listed(header)}", name, remedy)
+
+
+def _require_rows(table: str | Path, count: int, gaps: dict[str, int]) -> None:
+    if count >= FEWEST_ROWS:
+        return
+    most = sorted((name for name in gaps if gaps[name]), key=lambda name: -gaps[name])[:3]
+    remedy = "collect more rows"
+    if most:
+        those = ", ".join(f"{shown(name)} ({gaps[name]})" for name in most)
+        remedy = f"most gaps are in {those}: leave columns out with --drop NAME"
+    raise InvalidInput("table", f"at least {FEWEST_ROWS} different rows without gaps", f"{count} in {table}", remedy)
+
+
+def _inputs(header: list[str], answer: str, inputs: Sequence[str] | None, drop: Sequence[str]) -> list[str]:
+    for argument, names in (("inputs", inputs or ()), ("drop", drop)):
+        _require_columns(argument, names, header)
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise InvalidInput(argument, "every column once", f"{shown(twice[0])} twice", "name it once")
+    if answer in (*drop, *(inputs or ())):
+        raise InvalidInput("inputs, drop", "columns other than the answer", answer, "the answer is what is predicted")
+    return [name for name in (header if inputs is None else inputs) if name not in (answer, *drop)]
+
+
+def _varying(cells: dict[str, list[str]], names: list[str], answer: str) -> tuple[list[str], list[str], list[int]]:
+    """The columns that vary, those that do not, and the rows without gaps in the former and in the answer."""
+    used, constant = list(names), list[str]()
+    gaps = {name: np.array(gaps_in(cells[name]), dtype=bool) for name in (*names, answer)}
+    while True:
+        rows = np.flatnonzero(~np.any([gaps[name] for name in (*used, answer)], axis=0)).tolist()
+        fixed = {name for name in used if len({value_of(cells[name][i]) for i in rows}) < 2}
+        if not fixed or not rows:
+            return used, constant, rows
+        constant += [name for name in used if name in fixed]
+        used = [name for name in used if name not in fixed]
+
+
+def _standardised(name: str, columns: Array) -> Array:
+    _require_scale("inputs", name, columns, f"change its unit, or leave it out with --drop {shown(name)}")
+    return np.asarray((columns - columns.mean(axis=0)) / columns.std(axis=0))
+
+
+def _require_scale(argument: str, name: str, numbers: Array, remedy: str) -> None:
+    """Refuse numbers so large or small that their squares are not numbers any more."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        spread = numbers.std(axis=0)
+    if not np.all((spread > _SCALES[0]) & (spread < _SCALES[1])):  # also where it is nan
+        got = f"{numbers.min():.3g} to {numbers.max():.3g} in column {shown(name)}"
+        raise InvalidInput(argument, "numbers that can be scaled", got, remedy)
+
+
+def _identifies(cells: Sequence[str]) -> bool:
+    """Whether whole numbers go up from row to row and hardly one comes twice."""
+    numbers = np.array([number for cell in cells if (number := number_of(cell)) is not None])
+    if len(numbers) < max(len(cells), FEWEST_ROWS) or (numbers != np.floor(numbers)).any():
+        return False
+    return bool((np.diff(numbers) >= 0.0).all()) and len(np.unique(numbers)) > 0.95 * len(numbers)
+
+
+def _counts_rows(cells: Sequence[str]) -> bool:
+    """Whether it says 0, 1, 2, … or 1, 2, 3, …, as tables do that were saved with the names of their rows."""
+    numbers = [number_of(cell) for cell in cells]
+    return any(numbers == [float(i) for i in range(start, start + len(cells))] for start in (0, 1))
+
+
+def _columns(name: str, cells: list[str]) -> Array:
+    """One column of numbers, or of words one column for each, (N, 1 or more); of two words the second is enough."""
+    if a_word(cells) is None:
+        return np.array([[float(cell)] for cell in cells])
+    words = sorted(set(cells))
+    if len(words) > _MOST_WORDS:
+        got = f"{name} with {len(words)} different words, such as {a_word(cells)!r}"
+        raise InvalidInput("inputs", f"numbers, or at most {_MOST_WORDS} different words", got, "leave it out")
+    return np.array([[float(cell == word) for word in (words[1:] if len(words) <= 2 else words)] for cell in cells])
+
+
+def _kind(
+    answer: str, cells: list[str], every: list[str], yes: str | None, ranks: bool, numbers: bool
+) -> tuple[str, tuple[str, ...], str]:
+    """The kind of the answers; the classes (the others, then yes) or ranks, lowest first; what a reader should know.
+
+    `cells` are the answers that are used, `every` all of them.
+    """
+    words = a_word(cells) is not None
+    different = sorted(set(cells)) if words else sorted({_plain(cell) for cell in cells}, key=float)
+    some = listed(different)
+    if len(different) < 2:
+        absent = _absent(answer, every)
+        got = f"only {some} in column {shown(answer)}" + (f"; {absent}" if absent else "")
+        raise InvalidInput("answer", "at least two different answers", got, "there is nothing to learn")
+    if yes is not None:
+        yes = yes if words or number_of(yes) is None else _plain(yes)
+        if yes not in different:
+            close = difflib.get_close_matches(yes, different, n=1)
+            remedy = f"did you mean {close[0]}?" if close else f"name one that column {shown(answer)} has"
+            raise InvalidInput("yes", f"one of {some}", yes, remedy)
+        others = tuple(each for each in different if each != yes)
+        no = shown(others[0]) if len(others) == 1 else f"any of {len(others)} others"
+        return "yes/no", (*others, yes), f"{shown(answer)}: yes is {shown(yes)}, no is {no}"
+    if (ranks or numbers) and words:
+        got = f"{a_word(cells)!r} in column {shown(answer)}"
+        raise InvalidInput("answer", f"numbers, for {'ranks' if ranks else 'numbers'}", got, "write it as a number")
+    if ranks:
+        if not 3 <= len(different) <= _MOST_RANKS:
+            remedy = "two classes need no ranks" if len(different) < 3 else "take them as numbers"
+            raise InvalidInput("ranks", f"3 to {_MOST_RANKS} different ranks", f"{len(different)} ({some})", remedy)
+        return "ranks", tuple(different), f"{shown(answer)}: ranks from lowest to highest are {some}"
+    if len(different) == 2 and not numbers:
+        no, yes = different
+        return "yes/no", (no, yes), f"{shown(answer)}: yes is {shown(yes)}, no is {shown(no)}"
+    if words:
+        got = f"{len(different)} in column {shown(answer)}: {some}"
+        raise InvalidInput(
+            "answer", "two classes, or numbers", got, "name one class against the others with --yes CLASS"
+        )
+    few = len(different) <= _FEW_NUMBERS and all(float(each).is_integer() for each in different)
+    if few and not numbers:
+        got = f"the whole numbers {some} in column {shown(answer)}"
+        remedy = "say --yes CLASS for one against the others, --ranks or --numbers"
+        raise InvalidInput("answer", "answers of a kind that is clear", got, remedy)
+    return "numbers", (), ""
+
+
+def _answers(kind: str, levels: tuple[str, ...], cells: list[str]) -> Array:
+    if kind == "numbers":
+        return np.array([float(cell) for cell in cells])
+    named = cells if a_word(levels) is not None else [_plain(cell) for cell in cells]
+    if kind == "yes/no":
+        return np.array([float(cell == levels[-1]) for cell in named])
+    return np.array([1.0 + levels.index(cell) for cell in named])
+
+
+def _plain(cell: str) -> str:
+    """A number as the user would write it: 1.0 and 1 are the same class."""
+    return f"{float(cell):.15g}"
+
+
+def _require_variety(answer: str, kind: str, answers: Array) -> None:
+    """After rows were left out there may be too little to learn."""
+    if kind == "yes/no" and not 5 <= answers.sum() <= len(answers) - 5:
+        rare = min(int(answers.sum()), len(answers) - int(answers.sum()))
+        raise InvalidInput("answer", "at least 5 rows of yes and of no", f"{rare} of one in column {shown(answer)}",
+                           "too few to split; collect more rows, or name another class with --yes")  # fmt: skip
+    if kind == "numbers":
+        if np.all(answers == answers[0]):
+            got = f"one number in column {shown(answer)}"
+            raise InvalidInput("answer", "different numbers", got, "there is nothing to learn")
+        _require_scale("answer", answer, answers, "change its unit")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,33 @@
+"""Published experiments, run again: a folder for each source, all clients of the public names and of `lab`."""
+
+from __future__ import annotations
+
+import difflib
+
+from gainful.errors import InvalidInput
+from gainful.lab import Experiment
+from gainful.lab.registry import find as find_at
+from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
+from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
+
+__all__ = ["experiments", "find"]
+
+_MODULES = (approximation, artificial, benchmarks, preference, buoys, costs, dimensions, realestate)
+
+
+def experiments() -> dict[str, Experiment]:
+    """Every published experiment, by name, in alphabetical order."""
+    found = [module.EXPERIMENT for module in _MODULES]
+    return {experiment.name: experiment for experiment in sorted(found, key=lambda each: each.name)}
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name, or at that address ("module:ATTRIBUTE", also in the current folder)."""
+    if ":" in name:
+        return find_at(name)
+    known = experiments()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    remedy = f"did you mean {close[0]}?" if close else "your own are given as module:ATTRIBUTE"
+    raise InvalidInput("name", f"one of {', '.join(known)}", name, remedy)

@@ -1,0 +1,1 @@
+"""Fletcher 2022, Active learning for Gaussian processes with mixed data."""

@@ -1,0 +1,1 @@
+"""Houlsby, Huszár, Ghahramani & Lengyel 2011, Bayesian active learning for classification and preference learning."""
