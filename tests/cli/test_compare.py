@@ -15,7 +15,7 @@ import gainful as gf
 from gainful.cli.app import app
 from gainful.cli.compare import _remarks, _usual_folder
 from gainful.cli.tables import _with_half
-from gainful.lab.standings import Measure, Standing
+from gainful.lab.comparison_statistics import Measure, Standing
 from gainful.lab.statistics import Estimate
 
 COMMAND = [sys.executable, "-m", "gainful"]
@@ -145,7 +145,7 @@ def test_help_loads_neither_figures_nor_experiments() -> None:
     program = (
         "import sys\nfrom gainful.cli import main\nsys.argv = ['gainful', 'compare', '--help']\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'matplotlib', 'skactiveml', 'gainful.reproduce'} & set(sys.modules)))"
+        "print(sorted({'matplotlib', 'skactiveml', 'gainful.lab', 'gainful.papers'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "--hyperparameters" in out

@@ -138,8 +138,8 @@ def _listed(words: str | None) -> list[str] | None:
 
 def _description(file: str, common: Mapping[str, Any], splits: int) -> str:
     """What is compared, and on which data."""
-    from gainful.lab.cells import listed, shown
     from gainful.lab.compare import KINDS
+    from gainful.lab.csv_cells import listed, shown
     from gainful.lab.curves import FEWEST
 
     inputs = listed(common["inputs"])

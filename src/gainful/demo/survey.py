@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import gainful as gf
 from gainful.campaign import Why
 from gainful.lab.statistics import Estimate, mean, paired_ratio
-from gainful.lab.worlds import World
+from gainful.lab.synthetic import World
 
 __all__ = [
     "BUDGET",

@@ -31,12 +31,13 @@ from gainful.hyper import fit
 from gainful.inference import Posterior
 from gainful.instruments import Binary, Instrument, Ordinal, Point
 from gainful.kernels import SE
-from gainful.lab.cells import shown
-from gainful.lab.contenders import ACTIVEML, contender, without_options
+from gainful.lab.comparison_figures import draw_comparison
+from gainful.lab.comparison_statistics import LEVEL, Measure, Standing, standings
+from gainful.lab.csv_cells import shown
 from gainful.lab.curves import learning_curve
 from gainful.lab.dataset import Dataset, read_dataset, reread
 from gainful.lab.experiment import Claim, Experiment, Row, Setting
-from gainful.lab.standings import LEVEL, Measure, Standing, draw, standings
+from gainful.lab.strategies_by_name import ACTIVEML, acquisition_by_name, without_options
 from gainful.means import ConstantMean, Zero
 from gainful.priors import Fixed, LogNormal, Prior
 from gainful.space import Pool
@@ -81,8 +82,8 @@ def comparison(
 ) -> Experiment:
     """The comparison of strategies on a table (`read_dataset` has `inputs`, `drop`, `yes`, `ranks` and `numbers`).
 
-    strategies        names, see `contenders`; by default a few that suit the answers. Differences are from random if
-                      it is among them, otherwise from the first
+    strategies        names, see `strategies_by_name`; by default a few that suit the answers. Differences are from
+                      random if it is among them, otherwise from the first
     hyperparameters   "learned": anew after every 5 answers, from those alone, as a campaign of one's own would do it;
                       "pool": once, from all answers of the pool, so that only the choice of queries differs
     answers           queries of each strategy; by default 50, or half of a small pool
@@ -129,9 +130,9 @@ def comparison(
         settings=lambda quick: [{"split": i} for i in range(min(4, splits) if quick else splits)],
         run=run_split,
         claims=partial(_claims, common=common),
-        figures=lambda rows, folder: draw(outcome(rows, common), rows, title, folder),
+        figures=lambda rows, folder: draw_comparison(outcome(rows, common), rows, title, folder),
         common=common,
-        places={"table": data.path},
+        paths={"table": data.path},
     )
 
 
@@ -185,7 +186,7 @@ def run_split(setting: Setting, seed: int) -> list[Row]:
     gp, instrument = (model.gp, model.instrument) if learned else (fitted.gp, instrument)
     rows: list[Row] = []
     for name in setting["strategies"]:
-        goal = contender(name, data.X[pool], seed)
+        goal = acquisition_by_name(name, data.X[pool], seed)
         places = Pool(data.X[pool])
         campaign = Campaign(places, instrument, gp, goal, seed=seed, repeat=False, refit=setting["refit"])
         first = range(setting["start"])
@@ -311,7 +312,7 @@ def _score_a_few(name: str, data: Dataset) -> None:
     few = np.unique(np.concatenate([np.flatnonzero(data.answers == a)[:2] for a in np.unique(data.answers)[:3]]))
     places = data.X[np.setdiff1d(np.arange(min(len(data.X), 14)), few)]
     model = _model(data, data.answers[few])
-    goal: Any = contender(name, places, 0)
+    goal: Any = acquisition_by_name(name, places, 0)
     if hasattr(goal, "score"):
         told = Data().add(model.instrument, data.X[few], model.to_model(data.answers[few]))
         goal.score(model.gp.condition(told), model.instrument, places)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.errors import InvalidInput
-from gainful.lab.cells import a_word, cells_of, content_of, gaps_in, listed, number_of, shown, value_of
+from gainful.lab.csv_cells import a_word, cells_of, content_of, gaps_in, listed, number_of, shown, value_of
 
 __all__ = ["Dataset", "read_dataset", "reread"]
 

@@ -57,7 +57,7 @@ Outcome = Finished | Failed
 def repetitions_of(experiment: Experiment, quick: bool, seed: int) -> list[Repetition]:
     """All repetitions of an experiment, in the order of its settings."""
     found: dict[str, Repetition] = {}
-    common = json.loads(_canonical({**experiment.common, **experiment.places}, "common"))
+    common = json.loads(_canonical({**experiment.common, **experiment.paths}, "common"))
     for setting in experiment.settings(quick):
         key = _canonical(setting)
         if key in found:
