@@ -130,7 +130,7 @@ def test_what_it_does_not_know_is_said() -> None:
         ActiveML("UncertaintySampling", {"method": "no such"}).score(belief(ASK), ASK, X[6:])
     with pytest.raises(gf.InvalidInput, match=r"strategies: .*got activeml:CoreSt; did you mean CoreSet"):
         acquisition_by_name("activeml:CoreSt", X, 0)
-    with pytest.raises(gf.InvalidInput, match="one instrument: Binary, Ordinal or Point"):
+    with pytest.raises(gf.InvalidInput, match="one instrument, for a number or one of a few answers at a place, got"):
         ActiveML("CoreSet").score(belief(ASK), gf.Preference(), X[6:].reshape(-1, 2, 2))
 
 

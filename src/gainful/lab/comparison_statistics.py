@@ -1,4 +1,4 @@
-"""Statistics of a comparison of strategies: means over their learning curves, and paired differences from a reference."""
+"""Statistics of a comparison of strategies: means over learning curves, and paired differences from a reference."""
 
 from __future__ import annotations
 
