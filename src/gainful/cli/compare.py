@@ -68,7 +68,7 @@ def compare(
 
     An interrupted comparison continues with the same command.
     """
-    from gainful.cli.running import carried_out, require_folder
+    from gainful.cli.running import carry_out, require_folder
     from gainful.cli.tables import console, standings_table
     from gainful.lab import Heading, comparison, outcome, write_report
 
@@ -91,7 +91,7 @@ def compare(
     )
     common = experiment.common
     typer.echo(_description(table.name, common, splits))
-    summary = carried_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
+    summary = carry_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
     lead = "Pool-based active learning on random splits of one table: 95 % intervals are over splits of this table."
     write_report(folder, Heading("Strategies compared", lead))  # before a closed pipe can end this
     found = outcome(summary.rows, common)

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import typer
 
+from gainful.cli.flags import as_flags
 from gainful.cli.progress import choose_watcher
 from gainful.errors import InvalidInput
 from gainful.lab import Cluster, Experiment, Failed, Here, Processes, Summary, Workers, run
 
-__all__ = ["carried_out", "require_folder"]
+__all__ = ["carry_out", "require_folder"]
 
 _SHOWN = 3  # failures that are shown in full
 
 
-def carried_out(
+def carry_out(
     experiment: Experiment | str,
     folder: Path,
     *,
@@ -72,6 +73,8 @@ def _prepare(folder: Path) -> None:
 
 def _print_failures(failures: tuple[Failed, ...]) -> None:
     for failed in failures[:_SHOWN]:
-        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{failed.reason}", file=sys.stderr)
+        *before, last = failed.reason.strip().splitlines()
+        reason = "\n".join([*before, as_flags(last)])
+        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{reason}\n", file=sys.stderr)
     for failed in failures[_SHOWN:]:
-        print(f"{failed.repetition.key} failed: {failed.reason.strip().splitlines()[-1]}", file=sys.stderr)
+        print(f"{failed.repetition.key} failed: {as_flags(failed.reason.strip().splitlines()[-1])}", file=sys.stderr)
