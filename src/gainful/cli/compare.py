@@ -68,7 +68,8 @@ def compare(
 
     An interrupted comparison continues with the same command.
     """
-    from gainful.cli.running import carry_out, require_folder
+    from gainful.cli.folders import require_folder
+    from gainful.cli.running import carry_out
     from gainful.cli.tables import console, standings_table
     from gainful.lab import Heading, comparison, outcome, write_report
 

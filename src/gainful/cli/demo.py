@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gainful.errors import InvalidInput
+from gainful.cli.folders import make_folder
 
 if TYPE_CHECKING:
     from gainful.demo.live import Viewer
@@ -38,7 +38,7 @@ def demo(
     from gainful.demo.survey import Result
 
     started = time.monotonic()
-    _prepare(out)
+    make_folder(out)
     wanted = fields or (_QUICK if quick else _FIELDS)
     done: list[Comparison] = []
     viewer = choose_viewer(wanted)
@@ -61,14 +61,6 @@ def demo(
     typer.echo(f"It took {time.monotonic() - started:.0f} s.", err=True)
     if len(done) < wanted:
         raise typer.Exit(130)
-
-
-def _prepare(folder: Path) -> None:
-    """Better to fail now than after all fields are surveyed."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput("--out", "a folder that can be made", str(folder), error.strerror or str(error)) from None
 
 
 def _watch(seeds: range, done: list[Comparison], viewer: Viewer, hold: float) -> None:

@@ -1,4 +1,4 @@
-"""A published experiment as a value: what was published, how to repeat it once, and what is claimed from all of it."""
+"""An experiment as a value: what was published, how to run one repetition, and what is claimed from all of them."""
 
 from __future__ import annotations
 

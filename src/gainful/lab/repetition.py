@@ -1,4 +1,4 @@
-"""One repetition: its setting, its seed, and what came of it.
+"""Repetitions of an experiment: the setting and the seed of each, and what came of it.
 
 The seed of a repetition is a hash of the experiment's name, the base seed and the setting. It depends neither on the
 order of the repetitions nor on how many there are, nor on where they run.
