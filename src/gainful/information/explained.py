@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _MANY = 1_000_000  # numbers held at a time
 _EDGES_OF_BELIEF, _EDGES_OF_NOISE = (-9.0, -4.0, -1.3, 1.3, 4.0, 9.0), (-9.0, -3.0, 0.0, 3.0, 9.0)
 _PER_PANEL = 16
-_ENOUGH, _MORE = ((3.0, 20), (30.0, 26), (1e4, 32)), 128  # nodes of a polynomial, by the variance in units of the noise's
+_ENOUGH, _MORE = ((10.0, 20), (1e4, 32)), 128  # nodes of a polynomial by the variance, in units of the noise's
 _SHARPEST = 1e-12  # of the variance: noise below it is none
 _STEP = 1e-3  # of a spread, for differences
 
@@ -64,7 +64,7 @@ def about_value(instrument: Instrument, seen: Seen, explained: Array) -> Array:
     after = _left_over(instrument, channel)
     pending = not np.array_equal(left, v)
     before = after(m, v, left[:, None]) if pending else _entropy_of(instrument, channel, m, v)[:, None]
-    return np.maximum(before - _interpolated(after, m, v, rest, 0.0 if channel is None else channel.noise), 0.0)
+    return np.maximum(before - _interpolated(after, m, v, rest, channel), 0.0)
 
 
 def slopes(instrument: Instrument, m: Array, v: Array, explained: Array) -> Slopes:
@@ -112,11 +112,13 @@ def _left_over(instrument: Instrument, channel: Channel | None) -> Left:
     return after
 
 
-def _interpolated(after: Left, m: Array, v: Array, rest: Array, noise: float) -> Array:
+def _interpolated(after: Left, m: Array, v: Array, rest: Array, channel: Channel | None) -> Array:
     """The same for many values of rest: a Chebyshev polynomial in log(noise² + rest), in which it is smooth (and for a
     number linear). Good to 1e-8 bits."""
-    most = float(np.max(v, initial=0.0)) / noise**2 if noise > 0.0 else 1.0
-    nodes = next((n for ratio, n in _ENOUGH if most < ratio), _MORE)
+    noise = 0.0 if channel is None else channel.noise
+    most = float(np.max(v, initial=0.0)) / noise**2 if noise > 0.0 else 1e3
+    one_edge = channel is not None and len(channel.bounds) == 1
+    nodes = next((n for ratio, n in _ENOUGH[not one_edge :] if most < ratio), _MORE)
     if rest.shape[1] <= 2 * nodes:
         return after(m, v, rest)
     least = np.maximum(noise**2, _SHARPEST * v) if noise > 0.0 else 1e-4 * v + np.finfo(float).tiny
