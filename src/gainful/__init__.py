@@ -38,7 +38,8 @@ from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, U
 from gainful.space import Pool, Real, Space, Within
 
 if TYPE_CHECKING:
-    from gainful.acquisition import Learn, Normalised, PerCost, Random, RandomType, score, strategies
+    from gainful.acquisition import Learn, Normalised, PerCost, Random, RandomType, score
+    from gainful.acquisition.strategies import strategies
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
     from gainful.selection import Search, Stream
 

@@ -61,7 +61,7 @@ def require_not_negative(argument: str, value: object, remedy: str) -> None:
 def require_whole(argument: str, value: object, least: int, remedy: str) -> int:
     """The whole number as Python's own, refused where it is below `least`."""
     require(is_whole(value) and value >= least, argument, f"a whole number, at least {least}", value, remedy)  # type: ignore[operator]
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)  # type: ignore[call-overload]
 
 
 def _finite(value: object) -> bool:

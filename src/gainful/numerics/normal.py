@@ -19,6 +19,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from gainful.errors import InvalidInput
 from gainful.numerics.blas import matmul
+from gainful.numerics.quadrature import gauss_legendre
 
 __all__ = ["Truncated", "hazard", "log_ndtr_between", "log_pdf", "truncated_normal"]
 
@@ -32,7 +33,7 @@ _NEGLIGIBLE = (
 )
 _TAIL_START = 3.0
 _TAIL_TERMS = 44  # the continued fraction is exact to 1e-14 from _TAIL_START on
-_LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(24)
+_LEGENDRE_NODES, _LEGENDRE_WEIGHTS = gauss_legendre(24)
 _NODES, _WEIGHTS = (1.0 + _LEGENDRE_NODES) / 2.0, _LEGENDRE_WEIGHTS / 2.0  # on [0, 1]; exact to 1e-16 for e^-45x
 _BLOCK = 1024  # entries of quadrature at a time: their nodes stay in the cache
 

@@ -20,6 +20,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, owens_t
 
 from gainful.errors import InvalidInput
 from gainful.numerics.normal import log_ndtr_between, log_pdf
+from gainful.numerics.quadrature import gauss_legendre, panels
 
 __all__ = ["bvn_cdf", "log_any_above", "log_bvn_cdf", "log_mvn_cdf"]
 
@@ -32,12 +33,8 @@ _ENTRIES = 256  # entries of log_mvn_cdf at a time, to bound memory
 _ENDLESS = 1e12  # a level beyond this counts as infinite: near it, even log P would hold no digit of P
 
 
-def _legendre(n: int) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return (1.0 + nodes) / 2.0, weights / 2.0  # on [0, 1]
-
-
-_INNER, _OUTER = _legendre(48), _legendre(24)
+_PER_PANEL = 24
+_INNER = tuple(0.5 * part + at for part, at in zip(gauss_legendre(48), (0.5, 0.0), strict=True))  # on [0, 1]
 _GRID = np.linspace(0.0, 1.0, 17)
 
 
@@ -230,7 +227,7 @@ def _log_orthant(b: Array, corr: Array) -> Array:
     def levels(x: Array) -> Array:
         return (b[:, None, 1:] - slope[:, None, :] * x[:, :, None]) / scale[:, None, :]
 
-    x, log_weight = _panels(_breaks(*_window(b, corr, rest, levels), *_turns(b[:, 1:] / scale, slope / scale, rest)))
+    x, log_weight = _nodes(_breaks(*_window(b, corr, rest, levels), *_turns(b[:, 1:] / scale, slope / scale, rest)))
     inner = _log_orthant(levels(x).reshape(-1, k - 1), np.repeat(rest, x.shape[1], axis=0)).reshape(x.shape)
     return np.where(impossible, -np.inf, logsumexp(log_pdf(x) + inner + log_weight, axis=1))
 
@@ -255,13 +252,11 @@ def _breaks(low: Array, mode: Array, high: Array, turns: Array, sharpness: Array
     return np.sort(np.stack([low, mode, high, turn], axis=1), axis=1)
 
 
-def _panels(breaks: Array) -> tuple[Array, Array]:
+def _nodes(breaks: Array) -> tuple[Array, Array]:
     """Gauss–Legendre nodes and log-weights between consecutive breaks; both (N, nodes)."""
-    nodes, weights = _OUTER
-    widths = np.diff(breaks, axis=1)[:, :, None]
+    nodes, weight = panels(breaks, _PER_PANEL)
     with np.errstate(divide="ignore"):  # breaks may coincide
-        log_weight = np.log(widths * weights)
-    return (breaks[:, :-1, None] + widths * nodes).reshape(len(breaks), -1), log_weight.reshape(len(breaks), -1)
+        return nodes, np.log(weight)
 
 
 def _window(b: Array, corr: Array, rest: Array, levels: Callable[[Array], Array]) -> tuple[Array, Array, Array]:

@@ -267,7 +267,7 @@ class Tilted:
 
     def average(self, values: Array) -> Array:
         """E[h(g)] of each density, (M,), for values of h at the nodes, (K,)."""
-        return np.bincount(self.which, self.weight * values, minlength=len(self.log_z))
+        return np.bincount(self.which, self.weight * values, minlength=len(self.log_z)).astype(float)
 
     def cumulants(self) -> tuple[Array, Array, Array, Array]:
         """Mean, variance, third and fourth cumulant of z = (g − m)/√v, (M,) each."""
