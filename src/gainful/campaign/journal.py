@@ -39,7 +39,7 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """Events in memory, kept as the JSON text that a file would hold.
+    """Events in memory, kept as JSON text: nobody can change them, and what JSON does not have is refused.
 
     >>> journal = MemoryJournal()
     >>> journal.append({"event": "stopped"})
@@ -48,13 +48,13 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self._lines: list[bytes] = []
+        self._lines: list[str] = []
 
     def events(self) -> list[Record]:
         return [json.loads(line) for line in self._lines]
 
     def append(self, *events: Record) -> None:
-        self._lines.extend([to_line(event) for event in events])
+        self._lines.extend([json.dumps(event, allow_nan=False) for event in events])
 
 
 class FileJournal:
