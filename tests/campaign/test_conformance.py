@@ -67,6 +67,17 @@ def test_journals_that_lose_events_are_found():
         check_journal(lambda: kept)
 
 
+def test_journals_that_keep_a_part_of_what_they_refuse_are_found():
+    class Hasty(MemoryJournal):
+        def append(self, *events):
+            for event in events:
+                super().append(event)
+
+    kept = Hasty()
+    with pytest.raises(AssertionError, match="no trace"):
+        check_journal(lambda: kept)
+
+
 REFERENCE = [[0.1, 0.1], [0.6, 0.9]]
 
 

@@ -601,6 +601,7 @@ VALUES = [
     *(gf.EP(1e-6, 50, 3), gf.Laplace(1e-6, 7), gf.Exact()),
     *(gf.Point(0.2, cost=3, name="Größe", buckets=7), gf.Interval(), gf.Binary(guess=0.1, lapse=0.05)),
     gf.Ordinal(np.array([-1.0, 0.5]), 0.2),
+    *(gf.Count(cost=2), gf.Binomial(trials=10, name="of ten"), gf.StudentT(0.2, df=3.5)),
     SPACE.where(gf.Within(x=(None, 0.5))).where(gf.Within({"x": (0.1, None)})),
     gf.RandomType(gf.Normalised(gf.PerCost(gf.Learn()))),
     gf.Stream(SPACE, length=3),
