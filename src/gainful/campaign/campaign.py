@@ -223,7 +223,8 @@ class Campaign:
     def _ask(self, count: int, where: Constraint | None) -> list[Query]:
         """Up to so many queries, each counting on those before it; written down when all are chosen, or none."""
         self._settle()
-        state, asked, ended = self._state, list[Event](), None
+        asked: list[Event] = []
+        state, ended = self._state, None
         while len(asked) < count and state.stopped is None and out_of_money(state) is None:
             decision = Decision(state, where)
             if decision.reason is not None:

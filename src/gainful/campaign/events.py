@@ -8,6 +8,7 @@ sampled) is one more class in `KINDS`. A change to what is written raises SCHEMA
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
@@ -116,7 +117,7 @@ _THETAS = Form("numbers for each instrument", _thetas, lambda value: {label: lis
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(ABC):
     """What all events have in common; the subclasses are final."""
 
     kind: ClassVar[str]
@@ -128,9 +129,9 @@ class Event:
         hints = get_type_hints(cls, include_extras=True)
         return {each.name: (hints[each.name].__metadata__[0], each.default is MISSING) for each in fields(cls)}
 
+    @abstractmethod
     def apply(self, state: State) -> State:
         """The state with what this event does; JournalError if it cannot have happened."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """The event as JSON has it."""

@@ -47,16 +47,14 @@ def goal_named(name: str, instruments: Sequence[Instrument], space: Places, seed
     places = space.candidates(_IN_A_BOX if continuous(space) else _OF_A_POOL, seed)
     if "over" in takes:
         options["over"] = places
-    if make.reference is not None:
-        options["reference"] = _pairs(instruments, space, seed) if make.reference == "queries" else None
-        if options["reference"] is None:
-            options["reference"] = places
+    if make.reference == "queries" and all(each.query != "place" for each in instruments):
+        options["reference"] = _several(instruments[0], space, seed)
+    elif make.reference is not None:
+        options["reference"] = places
     goal: Goal = make(**options)
     return goal
 
 
-def _pairs(instruments: Sequence[Instrument], space: Places, seed: int) -> Array | None:
-    """Queries of instruments that see several places; None where one of them sees a place."""
-    if any(each.query == "place" for each in instruments):
-        return None
-    return candidates(Option(instruments[0], space), np.random.default_rng(seed), Search(_IN_A_BOX, climbers=0))
+def _several(instrument: Instrument, space: Places, seed: int) -> Array:
+    """Queries of an instrument that sees several places at once."""
+    return candidates(Option(instrument, space), np.random.default_rng(seed), Search(_IN_A_BOX, climbers=0))

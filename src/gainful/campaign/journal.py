@@ -99,7 +99,7 @@ class FileJournal:
                 f"line {number} of {self.path} is not JSON ({trouble}); the file was changed or is damaged: restore it "
                 "from a copy, or delete what follows the last good line"
             ) from trouble
-        if not isinstance(event, dict) or "event" not in event:
+        if not isinstance(event, dict):
             raise JournalError(f"line {number} of {self.path} is not an event of a campaign; is this the right file?")
         return event
 
