@@ -39,7 +39,7 @@ def test_a_grid_has_the_corners_and_every_combination():
     assert len(np.unique(grid, axis=0)) == 24
     np.testing.assert_array_equal(grid[0], BOX.low)
     np.testing.assert_array_equal(grid[-1], BOX.high)
-    assert BOX.grid(2).shape == (8, 3)
+    assert BOX.grid(2).shape == BOX.grid(np.int64(2)).shape == BOX.grid(np.array([2, 2, 2])).shape == (8, 3)
 
 
 def test_faces_belong_to_the_box_and_what_lies_beyond_does_not():
@@ -80,8 +80,15 @@ def test_a_table_names_the_dimensions_of_its_pool():
         lambda: gf.Real("x", 1, 1),
         lambda: gf.Real("", 0, 1),
         lambda: gf.Real("x", 0, np.inf),
+        lambda: gf.Real("x", False, True),
+        lambda: gf.Real("x", "0", 1),
         lambda: BOX.candidates(0, 0),
+        lambda: BOX.candidates(2.5, 0),
+        lambda: BOX.candidates(True, 0),
         lambda: BOX.grid([2, 2]),
+        lambda: BOX.grid(0),
+        lambda: BOX.grid(2.5),
+        lambda: BOX.grid("222"),
         lambda: BOX.contains([[0.0, 0.0]]),
         lambda: gf.Pool([]),
         lambda: gf.Pool([1.0, 2.0]),

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import finite_table, is_number, is_whole, require, require_whole
 from gainful.errors import InvalidInput
 
 __all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within"]
@@ -123,7 +124,7 @@ class Restricted:
 
     def contains(self, X: ArrayLike) -> Mask:
         inside = self.space.contains(X)
-        return inside & self.holds(_table(X, len(self.names)))
+        return inside & self.holds(finite_table("places", X, len(self.names)))
 
     def holds(self, X: Array) -> Mask:
         """Where the constraint itself holds, (M,)."""
@@ -180,11 +181,13 @@ class Real:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InvalidInput("name", "a name for the dimension", self.name, "for instance 'east'")
-        numbers = all(isinstance(end, int | float | np.number) for end in (self.low, self.high))
-        if not (numbers and np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
-            raise InvalidInput("low, high", "finite numbers with low < high", (self.low, self.high), "check the bounds")
+        named = isinstance(self.name, str) and bool(self.name)
+        require(named, "name", "a name for the dimension", self.name, "for instance 'east'")
+        ends = self.low, self.high
+        finite = all(is_number(end) and np.isfinite(end) for end in ends)
+        require(
+            finite and self.low < self.high, "low, high", "finite numbers with low < high", ends, "check the bounds"
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -222,7 +225,7 @@ class Space:
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places lie in the box, its faces included, (M,)."""
-        places = _table(X, len(self.dimensions))
+        places = finite_table("places", X, len(self.dimensions))
         return np.asarray(np.all((places >= self.low) & (places <= self.high), axis=1))
 
     def where(self, constraint: Constraint) -> Places:
@@ -235,8 +238,7 @@ class Space:
         >>> Space(Real("x", 0, 10)).candidates(5, rng=0).shape
         (5, 1)
         """
-        if n < 1:
-            raise InvalidInput("n", "a positive number of candidates", n, "a few hundred is usual")
+        require_whole("n", n, 1, "a few hundred candidates are usual")
         unit = evenly(n, len(self.dimensions), np.random.default_rng(rng))
         return np.asarray(self.low + (self.high - self.low) * unit)
 
@@ -247,9 +249,11 @@ class Space:
         [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
         """
         d = len(self.dimensions)
-        counts = [int(per_dimension)] * d if isinstance(per_dimension, int) else [int(c) for c in per_dimension]
-        if len(counts) != d or min(counts) < 1:
-            raise InvalidInput("per_dimension", f"one number, or {d} of them", per_dimension, "at least 1 in each")
+        given = per_dimension if isinstance(per_dimension, Sequence | np.ndarray) else [per_dimension] * d
+        usable = len(given) == d and all(is_whole(each) and each >= 1 for each in given)
+        expected = f"one whole number, or {d} of them"
+        require(usable, "per_dimension", expected, per_dimension, "at least 1 in each")
+        counts = [int(each) for each in given]
         axes = [np.linspace(low, high, c) for low, high, c in zip(self.low, self.high, counts, strict=True)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
 
@@ -268,7 +272,7 @@ class Pool:
 
     def __init__(self, places: Any, names: Sequence[str] | None = None) -> None:
         columns = names if names is not None else getattr(places, "columns", None)
-        table = np.array(_table(places, None))
+        table = np.array(finite_table("places", places))
         if not len(table):
             raise InvalidInput("places", "at least one place", f"shape {table.shape}", "give the rows to choose from")
         called = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(str(c) for c in columns)
@@ -295,7 +299,9 @@ class Pool:
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places are in the pool, exactly, (M,)."""
         known = {row.tobytes() for row in self.places + 0.0}
-        return np.array([row.tobytes() in known for row in _table(X, self.places.shape[1]) + 0.0], dtype=bool)
+        return np.array(
+            [row.tobytes() in known for row in finite_table("places", X, self.places.shape[1]) + 0.0], dtype=bool
+        )
 
     def where(self, constraint: Constraint) -> Places:
         """The part of this where a constraint holds: Within(...), or a function from places (M, D) to M booleans."""
@@ -303,8 +309,7 @@ class Pool:
 
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places of the pool without repeats, in its own order; all of them when n is at least its size."""
-        if n < 1:
-            raise InvalidInput("n", "a positive number of candidates", n, "len(pool) gives all of them")
+        require_whole("n", n, 1, "len(pool) gives all of them")
         if n >= len(self):
             return self.places
         return self.places[_subset(len(self), n, rng)]
@@ -324,16 +329,3 @@ def evenly(n: int, d: int, rng: np.random.Generator) -> Array:
 
 def _subset(size: int, n: int, rng: np.random.Generator | int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(rng).choice(size, n, replace=False))
-
-
-def _table(X: Any, columns: int | None) -> Array:
-    try:
-        array = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("places", "numbers, one row per place", X, "convert the table to numbers") from None
-    if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
-        wanted = "(n, d)" if columns is None else f"(n, {columns})"
-        raise InvalidInput("places", f"an array of shape {wanted}", f"shape {array.shape}", "one row per place")
-    if not np.all(np.isfinite(array)):
-        raise InvalidInput("places", "finite coordinates", "NaN or infinity", "remove those rows")
-    return array

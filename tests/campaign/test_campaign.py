@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.campaign.events import SCHEMA
 from gainful.campaign.journal import MemoryJournal
 
 LAB = gf.Point(noise=0.1, cost=10, name="lab")
@@ -277,7 +278,7 @@ def test_why_gives_the_numbers_that_the_choice_was_made_by():
     assert {o.instrument for o in why.there} == {"lab", "strip", "look"} - {second.instrument.label}
     assert max(why.elsewhere, key=lambda o: o.score).instrument == second.instrument.label
     text = str(why)
-    assert all(word in text for word in ("bits", "per unit of cost", "lab", "strip", "look", "±"))
+    assert all(word in text for word in ("bits", "per unit of cost", "lab", "strip", "look", "Predicted value: ", "±"))
 
 
 @pytest.mark.parametrize("space", [gf.Space(gf.Real("x", 0, 1)), gf.Pool(np.linspace(0, 1, 12)[:, None])], ids=str)
@@ -414,9 +415,11 @@ def test_journals_that_cannot_be_gone_on_with_are_refused_with_a_reason(tmp_path
     lines = path.read_text().splitlines()
     for damage, match in (
         (["{not json", *lines[1:]], "line 1"),
-        ([lines[0].replace('"schema": 1', '"schema": 99'), *lines[1:]], "schema"),
-        ([*lines, '{"event": "teleported"}'], "teleported"),
-        ([*lines, '{"event": "told", "query": 0}'], "incomplete"),
+        ([lines[0].replace(f'"schema": {SCHEMA}', '"schema": 99'), *lines[1:]], "schema 99"),
+        ([lines[0].replace(f'"schema": {SCHEMA}', '"schema": 1'), *lines[1:]], "schema 1 .*another version"),
+        ([*lines, lines[0]], "event 3 .*created once"),
+        ([*lines, '{"event": "teleported"}'], "event 3 .*teleported"),
+        ([*lines, '{"event": "told", "query": 0}'], "event 3 .*incomplete: 'answer'"),
         ([*lines, '{"event": "asked", "query": 5, "instrument": "lab", "place": [0, 0]}'], "missing"),
         ([lines[0], "[1, 2]"], "not an event"),
     ):

@@ -42,14 +42,14 @@ def test_memory_is_a_journal():
 
 def test_goals_that_do_not_conform_are_found():
     class Crowded:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return np.arange(len(places)) + 0.0  # depends on where in the list a query stands
 
     with pytest.raises(AssertionError, match="its own"):
         check_goal(Crowded(), POSTERIOR, gf.Binary(), np.random.default_rng(0).random((4, 2)))
 
     class Short:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return np.zeros(1)
 
     with pytest.raises(AssertionError, match="queries"):
@@ -58,12 +58,23 @@ def test_goals_that_do_not_conform_are_found():
 
 def test_journals_that_lose_events_are_found():
     class Forgetful(MemoryJournal):
-        def append(self, event):
-            self._lines.clear()
-            super().append(event)
+        def append(self, *events):
+            self.__init__()
+            super().append(*events)
 
     kept = Forgetful()
     with pytest.raises(AssertionError, match="in order"):
+        check_journal(lambda: kept)
+
+
+def test_journals_that_keep_a_part_of_what_they_refuse_are_found():
+    class Hasty(MemoryJournal):
+        def append(self, *events):
+            for event in events:
+                super().append(event)
+
+    kept = Hasty()
+    with pytest.raises(AssertionError, match="no trace"):
         check_journal(lambda: kept)
 
 

@@ -1,7 +1,5 @@
 """Campaigns under bad luck and bad input: what is promised holds in every order of events, and nothing is lost."""
 
-import builtins
-import contextlib
 import json
 import os
 import shutil
@@ -14,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gainful as gf
-from gainful.campaign import campaign as campaign_module
+from gainful.campaign import MemoryJournal, learning
 from gainful.campaign.codec import Codec, encode
+from gainful.campaign.events import SCHEMA
 
 LAB = gf.Point(noise=0.1, cost=10, name="lab")
 LOOK = gf.Ordinal(thresholds=[-0.4, 0.5], noise=0.1, cost=3, name="look")
@@ -23,6 +22,7 @@ SPACE = gf.Space(gf.Real("x", 0, 1))
 GP = gf.GP(gf.SE(0.3))
 FAST = gf.Search(candidates=16, climbers=1)
 ELEVEN = gf.Pool(np.linspace(0, 1, 11)[:, None])
+THREE = gf.Pool([[0.0], [0.5], [1.0]])
 KINDS = [
     gf.Point(0.1),
     gf.Point(0.0),
@@ -39,11 +39,18 @@ def answer_of(instrument, seed=0):
     return instrument.simulate(g, np.random.default_rng(seed))[0]
 
 
+def resumed(campaign):
+    """The same campaign behind a copy of its journal: whatever it does, the first one does not notice."""
+    journal = MemoryJournal()
+    journal.append(*campaign.journal.events())
+    return gf.Campaign.resume(journal)
+
+
 # Pending queries
 
 
 @pytest.mark.parametrize("instrument", KINDS, ids=str)
-@pytest.mark.parametrize("pool", [ELEVEN, ELEVEN.where(gf.Within(x0=(0.0, 0.5))), gf.Pool([[0.0], [1.0]])], ids=str)
+@pytest.mark.parametrize("pool", [ELEVEN, ELEVEN.where(gf.Within(x0=(0.0, 0.5))), THREE], ids=str)
 def test_several_queries_at_once_are_asked_of_a_pool_by_every_instrument(pool, instrument):
     campaign = gf.Campaign(pool, instrument, GP, search=FAST)
     asked = campaign.ask(3)
@@ -127,13 +134,12 @@ def test_after_any_sequence_of_events_money_adds_up_and_a_resumed_campaign_goes_
     reserved = sum(row[1] for row in book if row[0] == "pending")
     left = 1.3 - sum(row[2] for row in book) - reserved
     assert (campaign.stopped is not None) == (left < 0.1 - 1e-9)
-    again = gf.Campaign.resume(campaign.journal)
+    again = resumed(campaign)
     assert [(e.query, e.answer, e.cost, e.status) for e in again.history] == [
         (e.query, e.answer, e.cost, e.status) for e in campaign.history
     ]
     assert (again.spent, again.stopped, again.gp) == (campaign.spent, campaign.stopped, campaign.gp)
-    choice, other = (c._choice(None) for c in (campaign, again))
-    assert choice == other
+    assert campaign.ask() == again.ask()
     data = gf.Data()
     for instrument, name in zip(campaign.instruments, ("lab", "look"), strict=True):
         mine = [e for e in campaign.history if e.status == "told" and e.query.instrument.label == name]
@@ -149,11 +155,12 @@ def test_every_instrument_and_goal_goes_on_the_same_after_each_event(instrument,
     few = gf.Search(candidates=6, climbers=0) if instrument.query == "set" else FAST
     campaign = gf.Campaign(SPACE, instrument, GP, goal, seed=2, search=few)
     for n in range(3):
+        again = resumed(campaign).ask()
         query = campaign.ask()
-        assert gf.Campaign.resume(campaign.journal).pending == (query,)
+        assert query == again
+        assert resumed(campaign).pending == (query,)
         campaign.tell(query, answer_of(instrument, n))
-        here, there = (c._choice(None).query for c in (campaign, gf.Campaign.resume(campaign.journal)))
-        assert here == there
+    assert resumed(campaign).ask() == campaign.ask()
 
 
 def test_time_runs_forward_again_after_the_only_query_was_withdrawn():
@@ -243,7 +250,7 @@ def test_a_learning_that_was_interrupted_is_made_up_for_whether_resumed_or_not(t
         campaign.tell(campaign.ask(), answer)
     query = campaign.ask()
     with monkeypatch.context() as patch:
-        patch.setattr(campaign_module, "fit", stop_it)
+        patch.setattr(learning, "fit", stop_it)
         with pytest.raises(KeyboardInterrupt):
             campaign.tell(query, 5.0)
     shutil.copy(path, tmp_path / "copy")
@@ -253,13 +260,13 @@ def test_a_learning_that_was_interrupted_is_made_up_for_whether_resumed_or_not(t
 
 
 def test_a_warning_made_an_error_while_learning_loses_neither_the_answer_nor_what_was_learned(tmp_path, monkeypatch):
-    fit = campaign_module.fit
+    fit = learning.fit
 
     def doubtful(*args, **kwargs):
         warnings.warn("ended before its tolerance was met", gf.ConvergenceWarning, stacklevel=2)
         return fit(*args, **kwargs)
 
-    monkeypatch.setattr(campaign_module, "fit", doubtful)
+    monkeypatch.setattr(learning, "fit", doubtful)
     path = tmp_path / "j"
     campaign = gf.Campaign(SPACE, gf.Point(0.3, name="lab"), GP, refit=2, search=FAST, journal=path)
     campaign.tell(campaign.ask(), 0.0)
@@ -284,14 +291,15 @@ def test_one_narrow_ask_does_not_stop_a_campaign_that_has_more_to_learn_elsewher
 @pytest.mark.parametrize("goal", [gf.Learn(), gf.Random(), gf.RandomType()], ids=str)
 def test_a_campaign_stops_for_want_of_information_only_when_no_query_offers_the_level(goal):
     X = np.linspace(0, 1, 201)[:, None]
-    campaign = gf.Campaign(SPACE, [LAB, LOOK], GP, goal, stop=gf.TooLittleToLearn(0.05), search=FAST)
-    for _ in range(40):
+    thorough = gf.Search(candidates=200, climbers=4)  # with a few candidates the last gap may be missed
+    campaign = gf.Campaign(SPACE, [LAB, LOOK], GP, goal, stop=gf.TooLittleToLearn(0.05), search=thorough)
+    for _ in range(100):
         if (query := campaign.ask()) is None:
             break
         campaign.tell(query, {"lab": 0.0, "look": 2}[query.instrument.label])
-    if "below the level" in (campaign.stopped or ""):
-        best = max(gf.information(campaign.posterior, i, X).max() / i.cost for i in (LAB, LOOK))
-        assert best < 0.05
+    assert "below the level" in campaign.stopped
+    best = max(gf.information(campaign.posterior, i, X).max() / i.cost for i in (LAB, LOOK))
+    assert best < 0.05
 
 
 def five(posterior):
@@ -448,7 +456,7 @@ def test_a_place_of_a_wrong_kind_is_refused_as_a_place(place):
 
 def test_a_goal_or_rule_of_ones_own_may_be_any_object():
     class Left:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return -places[:, 0]
 
     class Never:
@@ -483,8 +491,8 @@ def test_a_write_that_could_not_begin_takes_nothing_of_others_away(tmp_path, mon
     gf.Campaign.resume(path).ask()
     before = path.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(builtins, "open", no_more)
-        with pytest.raises(gf.JournalError):
+        patch.setattr(os, "open", no_more)
+        with pytest.raises(gf.JournalError, match="Too many open files"):
             campaign.stop()
     assert path.read_bytes() == before
 
@@ -510,17 +518,17 @@ def test_an_interrupt_while_writing_leaves_a_journal_that_can_be_resumed(tmp_pat
         patch.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             campaign.tell(query, 1.0)
-    with contextlib.suppress(gf.JournalError):  # refused, or gone on with: but never in disorder
-        campaign.ask()
+    assert campaign.pending == (query,)  # it was not told, and the journal does not have it either
+    campaign.tell(query, 2.0)
     again = gf.Campaign.resume(path)
-    assert len(again.history) >= 1
+    assert [e.answer for e in again.history] == [2.0]
     assert again.ask() is not None
 
 
 @pytest.mark.parametrize("rest", ["", ', "design": 3'])
 def test_a_journal_without_a_design_is_refused(tmp_path, rest):
-    (tmp_path / "j").write_text('{"event": "created", "schema": 1' + rest + "}\n")
-    with pytest.raises(gf.JournalError):
+    (tmp_path / "j").write_text(f'{{"event": "created", "schema": {SCHEMA}{rest}}}\n')
+    with pytest.raises(gf.JournalError, match="design"):
         gf.Campaign.resume(tmp_path / "j")
 
 
@@ -544,7 +552,7 @@ class Named:
     mapping: str = "m"
     type: str = "t"
 
-    def score(self, belief, instrument, places, pending=()):
+    def score(self, belief, instrument, places):
         return self.number * places[:, 0]
 
 
@@ -595,6 +603,7 @@ VALUES = [
     *(gf.EP(1e-6, 50, 3), gf.Laplace(1e-6, 7), gf.Exact()),
     *(gf.Point(0.2, cost=3, name="Größe", buckets=7), gf.Interval(), gf.Binary(guess=0.1, lapse=0.05)),
     gf.Ordinal(np.array([-1.0, 0.5]), 0.2),
+    *(gf.Count(cost=2), gf.Binomial(trials=10, name="of ten"), gf.StudentT(0.2, df=3.5)),
     SPACE.where(gf.Within(x=(None, 0.5))).where(gf.Within({"x": (0.1, None)})),
     gf.RandomType(gf.Normalised(gf.PerCost(gf.Learn()))),
     gf.Stream(SPACE, length=3),

@@ -1,19 +1,22 @@
-"""ask, measure, tell: a campaign over time, and the journal that it is the replay of."""
+"""Campaigns: what to measure next, asked and told over time, and the journal from which one is resumed."""
 
 from gainful.campaign.campaign import Campaign
 from gainful.campaign.journal import FileJournal, Journal, MemoryJournal
-from gainful.campaign.state import Entry
-from gainful.campaign.stopping import GoodEnough, TooLittleToLearn
+from gainful.campaign.state import Entry, Status
+from gainful.campaign.stopping import Ending, GoodEnough, Rule, TooLittleToLearn
 from gainful.campaign.why import Offer, Why
 
 __all__ = [
     "Campaign",
+    "Ending",
     "Entry",
     "FileJournal",
     "GoodEnough",
     "Journal",
     "MemoryJournal",
     "Offer",
+    "Rule",
+    "Status",
     "TooLittleToLearn",
     "Why",
 ]

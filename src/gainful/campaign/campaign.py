@@ -1,10 +1,10 @@
-"""Ask, measure, tell, until the budget or the stopping rule ends it.
+"""Ask, measure, tell, until the budget or the stopping rule ends it: the campaign that users hold.
 
     campaign = Campaign(space, [lab, strip, look], gp, goal=PerCost(Learn("function")), budget=60, seed=0)
     while query := campaign.ask():
         campaign.tell(query, measure(query))
 
-A campaign is the replay of its journal (`state.py`): whatever it decides follows from the events and the seed, so one
+A campaign is the replay of its journal (`events`): whatever it decides follows from the events and the seed, so one
 that is stopped anywhere and resumed goes on as if nothing had happened.
 """
 
@@ -20,24 +20,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.campaign.codec import encode
-from gainful.campaign.decide import choice_here, next_choice, out_of_money, reason_to_stop
-from gainful.campaign.design import designed
+from gainful.campaign.codec import name_of
+from gainful.campaign.decide import Decision, choice_here, out_of_money
+from gainful.campaign.design import Design, try_out
+from gainful.campaign.events import (
+    Asked,
+    Corrected,
+    Created,
+    Event,
+    Passed,
+    Stopped,
+    Told,
+    Undone,
+    Withdrawn,
+    replay,
+    replay_after,
+)
 from gainful.campaign.journal import FileJournal, Journal, open_journal
-from gainful.campaign.state import SCHEMA, Design, Entry, State
-from gainful.campaign.stopping import Rule
+from gainful.campaign.learning import learn
+from gainful.campaign.state import Entry, State, Status
+from gainful.campaign.stopping import Ending, Rule
 from gainful.campaign.why import Why, explain
+from gainful.checks import is_number, is_whole, require, require_whole
 from gainful.data import Query
-from gainful.errors import GainfulWarning, InvalidInput, JournalError, NumericalError
+from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
-from gainful.hyper import fit
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.instruments import Instrument
 from gainful.selection import Choice
 from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places
+from gainful.space import Constraint, Places, Within
 
 __all__ = ["Campaign"]
 
@@ -51,7 +65,9 @@ class Campaign:
     instruments   one or more, with distinct names and with their costs
     gp            what is believed before the first answer
     goal          what a query is worth; by default PerCost(Learn("function")), bits about the function per unit of
-                  cost. Random() and RandomType() are the baselines
+                  cost. Also the name of a strategy (`gainful.strategies()`), such as "expected-improvement"; one that
+                  predicts somewhere does so at the pool (1000 of its places, if it has more), or at 200 places spread
+                  evenly over the space. Random() and RandomType() are the baselines
     budget        what may be spent; None for no limit
     seed          the same seed and the same answers give the same campaign
     limits        instrument (or its name) → constraint, for an instrument that can be used in a part of the space only
@@ -77,7 +93,7 @@ class Campaign:
         space: Places | Stream,
         instruments: Sequence[Instrument] | Instrument,
         gp: GP,
-        goal: Acquisition | Random | RandomType | None = None,
+        goal: Acquisition | Random | RandomType | str | None = None,
         budget: float | None = None,
         seed: int = 0,
         *,
@@ -90,17 +106,31 @@ class Campaign:
         search: Search | None = None,
         journal: Journal | str | os.PathLike[str] | None = None,
     ) -> None:
-        design = designed(
-            space, instruments, gp, goal, budget, seed, limits or {}, forward, repeat, stop, refit, inference, search
-        )
+        given: dict[str, Any] = {
+            "space": space,
+            "instruments": instruments,
+            "gp": gp,
+            "goal": goal,
+            "budget": budget,
+            "seed": seed,
+            "limits": limits,
+            "forward": forward,
+            "repeat": repeat,
+            "stop": stop,
+            "refit": refit,
+            "inference": inference,
+            "search": search,
+        }
+        design = Design(**given)
+        try_out(design)
         kept = open_journal(journal)
         if kept.events():
-            where = f" {kept.path}" if isinstance(kept, FileJournal) else ""
             raise JournalError(
-                f"the journal{where} already holds a campaign; go on with Campaign.resume(journal), or take another"
+                f"the journal{_where(kept)} already holds a campaign; go on with Campaign.resume(journal), or take "
+                "another"
             )
-        kept.append({"event": "created", "schema": SCHEMA, "design": design.to_json()})
-        self._journal, self._state = kept, State(design)
+        kept.append(Created.of(design).to_json())
+        self._journal, self._state = kept, State.begin(design)
         self._ended: str | None = None  # why the last ask found no place, until the next event
 
     @classmethod
@@ -113,22 +143,10 @@ class Campaign:
         kept = open_journal(journal)
         events = kept.events()
         if not events:
-            where = f" {kept.path}" if isinstance(kept, FileJournal) else ""
-            raise JournalError(f"the journal{where} is empty or absent: there is nothing to resume")
-        first = events[0]
-        if first.get("event") != "created" or first.get("schema") != SCHEMA:
-            raise JournalError(
-                f"expected a journal of schema {SCHEMA} that begins with 'created', got schema {first.get('schema')!r} "
-                f"and {first.get('event')!r}; it was written by another version of gainful, or is another file"
-            )
+            raise JournalError(f"the journal{_where(kept)} is empty or absent: there is nothing to resume")
         campaign = cls.__new__(cls)
-        if "design" not in first:
-            raise JournalError("the journal's first event holds no design: the file is damaged, or is another file")
-        state = State(Design.from_json(first["design"], known))
-        for event in events[1:]:
-            state = state.after(event)
-        campaign._journal, campaign._state, campaign._ended = kept, state, None
-        campaign._refit_if_due()
+        campaign._journal, campaign._state, campaign._ended = kept, replay(events, known), None
+        campaign._settle()
         return campaign
 
     def __repr__(self) -> str:
@@ -161,12 +179,12 @@ class Campaign:
     @property
     def instruments(self) -> tuple[Instrument, ...]:
         """The instruments, with what has been learned about them."""
-        return tuple(self._state.learned(i) for i in self._state.design.instruments)
+        return tuple(self._state.known.learned(i) for i in self._state.design.instruments)
 
     @property
     def gp(self) -> GP:
         """What is believed before the first answer, with the hyperparameters learned so far."""
-        return self._state.gp
+        return self._state.known.gp
 
     @property
     def posterior(self) -> Posterior:
@@ -199,18 +217,28 @@ class Campaign:
         if isinstance(self._state.design.space, Stream):
             raise InvalidInput("ask", "a campaign over a space or a pool", "a stream", "use campaign.offer(place)")
         if count is None:
-            return self._ask(where)
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            raise InvalidInput("count", "a positive whole number", count, "leave it out for one query")
-        found: list[Query] = []
-        while len(found) < count and (query := self._ask(where)) is not None:
-            found.append(query)
-        return found
+            return next(iter(self._ask(1, where)), None)
+        return self._ask(require_whole("count", count, 1, "leave it out for one query"), where)
 
-    def _ask(self, where: Constraint | None) -> Query | None:
-        self._refit_if_due()
-        choice = self._choice(where)
-        return None if choice is None else self._asked(choice, where)
+    def _ask(self, count: int, where: Constraint | None) -> list[Query]:
+        """Up to so many queries, each counting on those before it; written down when all are chosen, or none."""
+        self._settle()
+        asked: list[Event] = []
+        state, ended = self._state, None
+        while len(asked) < count and state.stopped is None and out_of_money(state) is None:
+            decision = Decision(state, where)
+            if decision.reason is not None:
+                self._record(Stopped(decision.reason, closed=False))
+                return []
+            if decision.choice is None:
+                ended = Ending.NO_PLACE
+                break
+            asked.append(_asked(state, decision.choice, where))
+            state = state.after(asked[-1])
+        if asked:
+            self._record(*asked)
+        self._ended = ended or self._ended
+        return [entry.query for entry in self._state.entries[len(self._state.entries) - len(asked) :]]
 
     def offer(self, place: ArrayLike) -> Query | None:
         """For a stream: the query to make at this place, or None to let it go by."""
@@ -224,120 +252,98 @@ class Campaign:
         if here.shape[1] != len(stream.space.names) or not bool(stream.space.contains(here)[0]):
             raise InvalidInput("place", "a place of the stream's space", here[0].tolist(), "check its coordinates")
         here.flags.writeable = False
-        self._refit_if_due()
-        if self.stopped or self._stopped_by_rule():
+        self._settle()
+        if self.stopped is not None:
+            return None
+        if (reason := Decision(self._state).reason) is not None:
+            self._record(Stopped(reason, closed=False))
             return None
         choice = choice_here(self._state, stream, here)
         if choice is None:
-            self._record({"event": "passed", "place": here[0].tolist()})
+            self._record(Passed(here[0].tolist()))
             return None
-        return self._asked(choice)
+        self._record(_asked(self._state, choice))
+        return self._state.entries[-1].query
 
     def tell(self, query: Query, answer: Any, *, cost: float | None = None, note: Any = None) -> None:
         """Record the answer to a query, asked by the campaign or chosen by the user; `cost` is what it really cost."""
         if not isinstance(query, Query):
             raise InvalidInput("query", "a query, such as campaign.ask() gives", query, "Query(instrument, place)")
-        state = self._state
-        event: dict[str, Any] = {"event": "told", "query": len(state.entries)}
+        own: dict[str, Any] = {}
         if query.number is None:
-            instrument = self._require_own(query)
-            event |= {"instrument": instrument.label, "place": encode(query.place)}
+            instrument, number = self._require_own(query), len(self._state.entries)
+            own = {"instrument": instrument.label, "place": query.place.tolist()}
         else:
             entry = self._entry(query)
-            if entry.status != "pending":
-                remedy = "use campaign.correct" if entry.status == "told" else "ask again"
+            if entry.status is not Status.PENDING:
+                remedy = "use campaign.correct" if entry.status is Status.TOLD else "ask again"
                 raise InvalidInput("query", "a pending query", f"{query!r}, which is {entry.status}", remedy)
-            event["query"], instrument = query.number, entry.query.instrument
+            instrument, number = entry.query.instrument, query.number
         price = instrument.cost if cost is None else cost
-        if isinstance(price, bool) or not isinstance(price, int | float | np.number) or not 0 <= price < np.inf:
-            raise InvalidInput("cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
-        event |= {"answer": _canonical(instrument, answer), "cost": float(price)}
-        self._record(event | _noted(note))
-        self._refit_if_due()
+        usable = is_number(price) and 0 <= price < np.inf
+        require(usable, "cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
+        value, words = _canonical(instrument, answer), _canonical_note(note)
+        self._record(Told(query=number, answer=value, cost=float(price), note=words, **own))
 
     def correct(self, query: Query | int, answer: Any, *, note: Any = None) -> None:
         """Replace a told answer that was wrong; the cost stays."""
         entry = self._entry(query)
-        if entry.status != "told":
-            raise InvalidInput(
-                "query", "a query that was told", f"{entry.query!r}, which is {entry.status}", "use tell"
-            )
-        event = {"event": "corrected", "query": entry.query.number}
-        event["answer"] = _canonical(entry.query.instrument, answer)
-        self._record(event | _noted(note))
-        self._refit_if_due()
+        if entry.status is not Status.TOLD:
+            got = f"{entry.query!r}, which is {entry.status}"
+            raise InvalidInput("query", "a query that was told", got, "use tell")
+        value = _canonical(entry.query.instrument, answer)
+        self._record(Corrected(_number(entry), value, _canonical_note(note)))
 
     def withdraw(self, query: Query | int, *, note: Any = None) -> None:
         """Forget a pending query, at no cost, or an answer that is not to be believed, whose cost stays spent."""
         entry = self._entry(query)
-        if entry.status == "withdrawn":
+        if entry.status is Status.WITHDRAWN:
             raise InvalidInput("query", "a query that is not withdrawn yet", entry.query, "nothing is left to do")
-        self._record({"event": "withdrawn", "query": entry.query.number} | _noted(note))
-        self._refit_if_due()
+        self._record(Withdrawn(_number(entry), _canonical_note(note)))
 
     def undo(self) -> Query:
         """Take back the last answer, as after a slip of the hand: its query is pending again, and costs nothing yet."""
         if not self._state.order:
             raise InvalidInput("undo", "an answer to take back", "none", "nothing has been told yet")
         number = self._state.order[-1]
-        self._record({"event": "undone", "query": number})
-        self._refit_if_due()
+        self._record(Undone(number))
         return self._state.entries[number].query
 
-    def stop(self, reason: str = "stopped by the user") -> None:
+    def stop(self, reason: str = Ending.BY_USER) -> None:
         """End the campaign for good; pending queries may still be told."""
-        self._record({"event": "stopped", "reason": str(reason) or "stopped by the user", "closed": True})
+        self._record(Stopped(str(reason) or str(Ending.BY_USER), closed=True))
 
     def why(self, query: Query | int) -> Why:
         """Why this query was chosen: what it was expected to tell, what the others would have told, what they cost."""
         entry = self._entry(query)
-        state = self._at(entry.event)
-        return explain(state, entry)
+        before = self._journal.events()[1 : entry.event]
+        return explain(replay_after(State.begin(self._state.design), before), entry)
 
     # How it is done
 
-    def _at(self, events: int) -> State:
-        """The state after so many events."""
-        state = State(self._state.design)
-        for event in self._journal.events()[1:events]:
-            state = state.after(event)
-        return state
+    def _record(self, *events: Event) -> None:
+        """Let these happen, all or none: they are refused before anything is written, and written before they count."""
+        before = after = self._state
+        for event in events:
+            after = after.after(event)
+        self._journal.append(*(event.to_json() for event in events))
+        self._state, self._ended = after, None
+        if after.known is not before.known:
+            self._settle()
 
-    def _record(self, event: dict[str, Any]) -> None:
-        after = self._state.after(event)  # refused here, before anything is written
-        self._journal.append(event)
-        self._state = after
-        self._ended = None
-
-    def _asked(self, choice: Choice, where: Constraint | None = None) -> Query:
-        number = len(self._state.entries)
-        label, place = choice.query.instrument.label, encode(choice.query.place)
-        event = {"event": "asked", "query": number, "instrument": label, "place": place}
-        self._record(event if where is None else event | {"where": encode(where)})
-        return self._state.entries[number].query
-
-    def _choice(self, where: Constraint | None) -> Choice | None:
-        state = self._state
-        if state.stopped is not None or out_of_money(state) is not None:
-            return None
-        if self._stopped_by_rule():
-            return None
-        best = next_choice(state, where)
-        if best is None:
-            self._ended = "no place is left that the constraints allow"
-        return best
-
-    def _stopped_by_rule(self) -> bool:
-        """Whether a rule says that it is time to stop; if so, that is written down."""
-        reason = reason_to_stop(self._state)
-        if reason is not None:
-            self._record({"event": "stopped", "reason": reason, "closed": False})
-        return reason is not None
+    def _settle(self) -> None:
+        """Learn the hyperparameters anew when the schedule says so; what was told is already kept."""
+        if not self._state.due:
+            return
+        fitted, caught = learn(self._state)
+        self._record(fitted)
+        for warning in caught:  # now that it is written down, they may be errors
+            warnings.warn(warning.message, warning.category, stacklevel=4)
 
     def _require_own(self, query: Query) -> Instrument:
         """A query of the user's own choice may lie anywhere, but it is made with an instrument of the campaign."""
         design = self._state.design
-        same = [i for i in design.instruments if query.instrument in (i, self._state.learned(i))]
+        same = [i for i in design.instruments if query.instrument in (i, self._state.known.learned(i))]
         if not same:
             labels = [i.label for i in design.instruments]
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
@@ -351,53 +357,38 @@ class Campaign:
     def _entry(self, query: Query | int) -> Entry:
         number = query.number if isinstance(query, Query) else query
         entries = self._state.entries
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or number is None or not 0 <= number < len(entries):
+        if number is None or not is_whole(number) or not 0 <= number < len(entries):
             raise InvalidInput("query", "a query of this campaign", query, "see campaign.history")
         entry = entries[int(number)]
         if isinstance(query, Query) and query != entry.query:
             raise InvalidInput("query", f"query {number} of this campaign, {entry.query!r}", query, "see its history")
         return entry
 
-    def _refit_if_due(self) -> None:
-        """Learn the hyperparameters anew when the schedule says so; what was told is already kept."""
-        state = self._state
-        if not state.due:
-            return
-        answers = len(state.told)
-        event: dict[str, Any] = {"event": "fitted", "answers": answers}
-        if answers < (state.design.refit or 0):  # answers were withdrawn: what was learned from them is forgotten
-            self._record(event | {"theta": {}})
-            return
-        rng = np.random.default_rng([state.design.seed, answers])
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                found = fit(state.design.gp, state.data, inference=state.design.inference, rng=rng)
-                theta = {"gp": encode(found.gp.theta)}
-                for before, after in zip(state.data.instruments, found.data.instruments, strict=True):
-                    theta["instrument " + before.label] = encode(after.theta)
-                event["theta"] = theta
-            except NumericalError as trouble:
-                event["failed"] = f"hyperparameters could not be learned and stay as they were: {trouble}"
-                warnings.warn(event["failed"], GainfulWarning, stacklevel=3)
-        self._record(event)
-        for warning in caught:  # now that it is written down, they may be errors
-            warnings.warn(warning.message, warning.category, stacklevel=3)
+
+def _asked(state: State, choice: Choice, where: Constraint | None = None) -> Asked:
+    limit = where if where is None or isinstance(where, Within) else name_of(where)
+    return Asked(len(state.entries), choice.query.instrument.label, choice.query.place.tolist(), limit)
 
 
-def _noted(note: Any) -> dict[str, Any]:
-    """A note as it will come back from the journal, or nothing."""
-    if note is None:
-        return {}
+def _where(journal: Journal) -> str:
+    return f" {journal.path}" if isinstance(journal, FileJournal) else ""
+
+
+def _number(entry: Entry) -> int:
+    assert entry.query.number is not None  # every query of a history has one
+    return entry.query.number
+
+
+def _canonical_note(note: Any) -> Any:
+    """A note as it will come back from the journal."""
     try:
-        return {"note": json.loads(json.dumps(note, allow_nan=False))}
+        return json.loads(json.dumps(note, allow_nan=False))
     except (TypeError, ValueError):
         raise InvalidInput("note", "a value that JSON has", note, "for instance text, or a dict of numbers") from None
 
 
 def _canonical(instrument: Instrument, answer: Any) -> Any:
-    """One answer as JSON: a number, a rank, True or False, a pair of ends; refused if the instrument cannot give it."""
+    """One answer as it will come back from the journal; refused if the instrument cannot give it."""
     try:
         value = instrument.validate(np.asarray(answer)[None], 1)[0]
     except InvalidInput as trouble:
@@ -406,4 +397,5 @@ def _canonical(instrument: Instrument, answer: Any) -> Any:
         raise InvalidInput(
             "answer", "one answer", answer, "give a number, a rank, True or False, or two ends"
         ) from None
-    return encode(instrument.encode(value))
+    plain = instrument.encode(value)
+    return tuple(plain) if isinstance(plain, list) else plain

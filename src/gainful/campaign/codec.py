@@ -29,7 +29,7 @@ from gainful.gp import GP
 from gainful.information.about import Region
 from gainful.selection.choose import Search
 
-__all__ = ["Codec", "encode", "name_of", "supplied"]
+__all__ = ["Codec", "decode_plain", "encode", "name_of", "supplied"]
 
 _ROOMS = (
     kernels,
@@ -104,6 +104,21 @@ def supplied(value: Any) -> list[Any]:
     return [] if plain else [value]
 
 
+def decode_plain(data: Any) -> Any:
+    """Numbers, words, True and False, None, and tuples of them; ValueError for any other JSON data.
+
+    >>> decode_plain([{"number": "-inf"}, 0.4])
+    (-inf, 0.4)
+    """
+    if isinstance(data, list):
+        return tuple(decode_plain(part) for part in data)
+    if isinstance(data, dict):
+        if list(data) != ["number"] or data["number"] not in ("inf", "-inf", "nan"):
+            raise ValueError("an object where a value was expected")
+        return float(data["number"])
+    return data
+
+
 class Codec:
     """Decodes; `known` are a user's own classes, functions and objects, found by their names."""
 
@@ -126,10 +141,8 @@ class Codec:
         """
         if isinstance(data, list):
             return tuple(self.decode(part) for part in data)
-        if not isinstance(data, dict):
-            return data
-        if "number" in data:
-            return float(data["number"])
+        if not isinstance(data, dict) or "number" in data:
+            return decode_plain(data)
         if "mapping" in data:
             return {self.decode(k): self.decode(v) for k, v in data["mapping"]}
         if "supplied" in data:
@@ -139,7 +152,7 @@ class Codec:
         fields = {name: self.decode(value) for name, value in data.get("fields", {}).items()}
         try:
             return _BUILD[kind](fields) if kind in _BUILD else kind(**fields)
-        except (TypeError, KeyError) as trouble:
+        except (TypeError, KeyError, ValueError) as trouble:
             raise JournalError(
                 f"the journal's {kind.__name__} does not fit the class of that name ({trouble}); supply it as it was"
             ) from trouble

@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
-from gainful.campaign.state import State
+from gainful.campaign.goal import Goal
+from gainful.campaign.state import State, Status
 from gainful.data import Query
 from gainful.selection import Choice, Option, choose
 from gainful.selection.scoring import Scoring
 from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
 from gainful.space import Constraint, Within
 
-__all__ = ["choice_here", "next_choice", "options", "out_of_money", "reason_to_stop"]
+__all__ = ["Decision", "choice_here", "next_choice", "options", "out_of_money"]
 
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What a campaign does in this state: it stops, for a `reason`, or it asks its `choice`.
+
+    `where` limits what is asked, not what the stopping rules look at. Each is worked out once, when it is wanted.
+    """
+
+    state: State
+    where: Constraint | None = None
+
+    @cached_property
+    def reason(self) -> str | None:
+        """What the first rule that wants to stop says. Rules judge by answers: they wait for those on their way."""
+        if self.state.pending:
+            return None
+        reasons = (rule.reason(self.state.posterior, lambda: self.richest) for rule in self.state.design.stop)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    @cached_property
+    def richest(self) -> Choice | None:
+        """The query that tells most bits about the function per unit of cost, whatever the goal is."""
+        return self._choose(_RICHEST, None, ())
+
+    @cached_property
+    def choice(self) -> Choice | None:
+        """The best query by the goal, beyond what pending ones will tell; None where no place is left."""
+        pending = self.state.expected
+        if self.where is None and not pending and _is_richest(self.state.design.goal):
+            return self.richest
+        return self._choose(self.state.design.goal, self.where, pending)
+
+    def _choose(self, goal: Goal, where: Constraint | None, pending: Sequence[Query]) -> Choice | None:
+        state = self.state
+        rng = np.random.default_rng([state.design.seed, len(state.entries)])
+        return choose(goal, state.posterior, options(state, where), rng, pending=pending, search=state.design.search)
+
+
+_RICHEST = PerCost(Learn("function"))
+
+
+def _is_richest(goal: object) -> bool:
+    """Whether the goal is the default one; of the user's own only what is certain is asked."""
+    return type(goal) is PerCost and type(goal.goal) is Learn and goal == _RICHEST
+
+
 def next_choice(state: State, where: Constraint | None = None) -> Choice | None:
     """The best query now, beyond what pending ones will tell; None where no place is left."""
-    rng = np.random.default_rng([state.design.seed, len(state.entries)])
-    return choose(
-        state.design.goal,
-        state.posterior,
-        options(state, where),
-        rng,
-        pending=state.expected,
-        search=state.design.search,
-    )
+    return Decision(state, where).choice
 
 
 def options(state: State, where: Constraint | None = None) -> list[Option]:
@@ -37,19 +79,19 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
     space = design.places
     if where is not None:
         space = space.where(where)
-    kept = [e.query.place for e in state.entries if e.status != "withdrawn"]
+    kept = [e.query.place for e in state.entries if e.status is not Status.WITHDRAWN]
     if design.forward is not None and kept:
         i = space.names.index(design.forward)
         latest = max(float(np.atleast_2d(place)[:, i].max()) for place in kept)
         space = space.where(Within({design.forward: (latest, None)}))
     if not design.repeat:
-        space = space.where(_Fresh(state))
+        space = space.where(_Fresh(kept))
     out = []
     for instrument in design.instruments:
         if state.affords(instrument.cost):
             limit = design.limits.get(instrument.label)
             reach = space if limit is None else space.where(limit)
-            out.append(Option(state.learned(instrument), reach, distinct=not design.repeat))
+            out.append(Option(state.known.learned(instrument), reach, distinct=not design.repeat))
     return out
 
 
@@ -64,19 +106,6 @@ def out_of_money(state: State) -> str | None:
         f"the budget of {state.design.budget:g}{waiting} leaves {max(state.left, 0.0):g}, and the cheapest "
         f"instrument ({cheapest.label}) costs {cheapest.cost:g}"
     )
-
-
-def reason_to_stop(state: State) -> str | None:
-    """What the first rule that wants to stop says. Rules judge by answers: they wait for those on their way."""
-    if state.pending:
-        return None
-
-    def richest() -> Choice | None:
-        rng = np.random.default_rng([state.design.seed, len(state.entries)])
-        return choose(PerCost(Learn()), state.posterior, options(state), rng, search=state.design.search)
-
-    reasons = (rule.reason(state.posterior, richest) for rule in state.design.stop)
-    return next((reason for reason in reasons if reason is not None), None)
 
 
 def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
@@ -109,9 +138,8 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
 class _Fresh:
     """A constraint: places that no query has used."""
 
-    def __init__(self, state: State) -> None:
-        kept = [e.query.place for e in state.entries if e.status != "withdrawn"]
-        self.used = {row.tobytes() for place in kept for row in np.atleast_2d(place) + 0.0}
+    def __init__(self, used: list[Array]) -> None:
+        self.used = {row.tobytes() for place in used for row in np.atleast_2d(place) + 0.0}
 
     def __call__(self, X: Array) -> NDArray[np.bool_]:
         return np.array([row.tobytes() not in self.used for row in X + 0.0], dtype=bool)

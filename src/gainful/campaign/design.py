@@ -1,17 +1,23 @@
-"""The design of a campaign, checked: everything that can be wrong is said before the first query is asked."""
+"""The design of a campaign: everything that is decided before the first query, checked field by field.
+
+Whatever can be wrong is said here, as InvalidInput in the caller's words, before anything is asked or written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
-from gainful.campaign.codec import name_of, supplied
-from gainful.campaign.state import Design
+from gainful.campaign.codec import Codec, encode, name_of, supplied
+from gainful.campaign.goal import Goal, goal_named
+from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
+from gainful.checks import require, require_positive, require_whole
 from gainful.data import Data
-from gainful.errors import InvalidInput
+from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.inference import Exact, Laplace
 from gainful.inference.posterior import method_for
@@ -20,89 +26,67 @@ from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Restricted, Within
+from gainful.space import Constraint, Places, Restricted, Within
 
-__all__ = ["designed"]
-
-
-def designed(
-    space: Any,
-    instruments: Sequence[Instrument] | Instrument,
-    gp: GP,
-    goal: Any,
-    budget: float | None,
-    seed: int,
-    limits: Mapping[Instrument | str, Constraint],
-    forward: str | None,
-    repeat: bool,
-    stop: Any,
-    refit: int | None,
-    inference: Inference | None,
-    search: Search | None,
-) -> Design:
-    """A design from what the user gave, or InvalidInput."""
-    if not all(
-        hasattr(space.space if isinstance(space, Stream) else space, verb)
-        for verb in ("candidates", "contains", "where")
-    ):
-        raise InvalidInput("space", "a Space, a Pool or a Stream", space, "for instance Space(Real('x', 0, 1))")
-    several = (instruments,) if isinstance(instruments, Instrument) else _tuple(instruments)
-    if not several or not all(isinstance(i, Instrument) for i in several):
-        raise InvalidInput("instruments", "one or more instruments", instruments, "such as Point(noise=0.1)")
-    labels = [i.label for i in several]
-    if len(set(labels)) < len(labels):
-        raise InvalidInput("instruments", "distinct names", labels, "give each a name: Point(..., name='lab')")
-    if not isinstance(gp, GP):
-        raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
-    where = space.space if isinstance(space, Stream) else space
-    _fits(gp, where.names)
-    wanted = PerCost(Learn("function")) if goal is None else goal
-    if not (hasattr(wanted, "score") or isinstance(wanted, Random | RandomType)) or isinstance(wanted, type):
-        raise InvalidInput("goal", "a goal such as Learn('function')", goal, "or Random() for the baseline")
-    if isinstance(space, Stream) and (space.length is not None and budget is None):
-        raise InvalidInput("budget", "a budget to spread over the stream's length", None, "or give the stream a rate")
-    _require(isinstance(repeat, bool), "repeat", "True or False", repeat, "False: no place is asked twice")
-    if budget is not None:
-        _require(_number(budget) and 0 < budget < np.inf, "budget", "a positive number", budget, "None for no limit")
-    _require(_whole(seed) and seed >= 0, "seed", "a whole number, at least 0", seed, "for instance 0")
-    if refit is not None:
-        _require(_whole(refit) and refit >= 1, "refit", "a whole number of answers, at least 1", refit, "None: never")
-    if forward is not None and forward not in where.names:
-        raise InvalidInput("forward", f"a dimension among {list(where.names)}", forward, "use the names of the space")
-    rules = (stop,) if hasattr(stop, "reason") and not isinstance(stop, type) else _tuple(() if stop is None else stop)
-    if rules is None or not all(hasattr(rule, "reason") and not isinstance(rule, type) for rule in rules):
-        raise InvalidInput("stop", "stopping rules such as TooLittleToLearn(0.01)", stop, "or leave it out")
-    if search is not None and not isinstance(search, Search):
-        raise InvalidInput("search", "Search(...)", search, "leave it out for the defaults")
-    _require_inference(inference, several)
-    design = Design(
-        space,
-        several,
-        gp,
-        wanted,
-        None if budget is None else float(budget),
-        int(seed),
-        _limits(limits, labels, where),
-        forward,
-        bool(repeat),
-        rules,
-        refit,
-        inference,
-        search or Search(),
-    )
-    names: dict[str, Any] = {}
-    for each in supplied(design):
-        if names.setdefault(name_of(each), each) is not each:
-            raise InvalidInput("design", "functions of distinct names", f"{name_of(each)} twice", "rename one of them")
-    _try_out(design)
-    return design
+__all__ = ["Design", "try_out"]
 
 
-def _try_out(design: Design) -> None:
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Everything that was decided before the first query; see `Campaign` for what each field means.
+
+    What users may write more shortly (one instrument, a strategy's name, None) is here in full.
+    """
+
+    space: Places | Stream
+    instruments: tuple[Instrument, ...]
+    gp: GP
+    goal: Goal
+    budget: float | None = None
+    seed: int = 0
+    limits: Mapping[str, Constraint] = field(default_factory=dict)
+    forward: str | None = None
+    repeat: bool = True
+    stop: tuple[Rule, ...] = ()
+    refit: int | None = None
+    inference: Inference | None = None
+    search: Search = field(default_factory=Search)
+
+    def __post_init__(self) -> None:
+        for name, check in _CHECKS.items():  # in this order: a check may rely on the fields before its own
+            object.__setattr__(self, name, check(getattr(self, name), self))
+        names: dict[str, Any] = {}
+        for each in supplied(self):
+            same = names.setdefault(name_of(each), each) is each
+            require(same, "design", "functions of distinct names", f"{name_of(each)} twice", "rename one of them")
+
+    @property
+    def places(self) -> Places:
+        """The space, also of a stream."""
+        return self.space.space if isinstance(self.space, Stream) else self.space
+
+    @property
+    def labels(self) -> list[str]:
+        """What the instruments are called."""
+        return [each.label for each in self.instruments]
+
+    def to_json(self) -> Any:
+        """The design as JSON has it; functions and objects of the user's own by their names."""
+        return encode(self)
+
+    @staticmethod
+    def from_json(data: Any, known: Any = ()) -> Design:
+        """The design that was written; `known` supplies what the journal can only name."""
+        own = (Design, Stream, TooLittleToLearn, GoodEnough)
+        others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
+        design = Codec((*own, *others)).decode(data)
+        if not isinstance(design, Design):
+            raise JournalError("the journal's first event does not hold the design of a campaign")
+        return design
+
+
+def try_out(design: Design) -> None:
     """Score one query of each instrument: a goal that cannot score it says so now, not after the first answer."""
-    if isinstance(design.space, Stream) and any(i.query != "place" for i in design.instruments):
-        kinds = [i.label for i in design.instruments if i.query != "place"]
-        raise InvalidInput("instruments", "instruments that see one place, for a stream", kinds, "leave them out")
     goal = design.goal.goal if isinstance(design.goal, RandomType) else design.goal
     if isinstance(goal, Random):
         return
@@ -121,60 +105,145 @@ def _try_out(design: Design) -> None:
                 ) from trouble
 
 
-def _require_inference(inference: Any, instruments: Sequence[Instrument]) -> None:
-    method_for(Data().layout, inference)
-    if isinstance(inference, Exact) and not all(i.gaussian for i in instruments):
-        names = [i.label for i in instruments if not i.gaussian]
-        raise InvalidInput("inference", "EP() or Laplace() for answers that are no numbers", names, "leave it out")
-    if isinstance(inference, Laplace) and any(i.gaussian and i.is_certain for i in instruments):
-        raise InvalidInput("inference", "EP() for readings without noise", inference, "leave it out")
+# The checks: each takes what was given for its field and the design so far, and gives the field's value.
 
 
-def _tuple(values: Any) -> Any:
-    try:
-        return tuple(values)
-    except TypeError:
-        return None
+def _space(space: Any, design: Design) -> Places | Stream:
+    where = space.space if isinstance(space, Stream) else space
+    placed = all(hasattr(where, verb) for verb in ("candidates", "contains", "where"))
+    require(placed, "space", "a Space, a Pool or a Stream", space, "for instance Space(Real('x', 0, 1))")
+    return space
 
 
-def _limits(limits: Mapping[Any, Any], labels: Sequence[str], space: Any) -> dict[str, Any]:
-    if not isinstance(limits, Mapping):
-        raise InvalidInput("limits", "a mapping from instruments to constraints", limits, "such as {lab: Within(...)}")
-    found = {}
-    for key, constraint in limits.items():
-        label = key.label if isinstance(key, Instrument) else key
-        if label not in labels:
-            raise InvalidInput("limits", f"instruments among {list(labels)}", label, "use their names")
-        Restricted(space, constraint)  # says what is wrong with it
-        _require_name(constraint)
-        found[label] = constraint
-    return found
+def _instruments(instruments: Any, design: Design) -> tuple[Instrument, ...]:
+    several = (instruments,) if isinstance(instruments, Instrument) else _tuple(instruments)
+    if not several or not all(isinstance(each, Instrument) for each in several):
+        raise InvalidInput("instruments", "one or more instruments", instruments, "such as Point(noise=0.1)")
+    labels = [each.label for each in several]
+    distinct = len(set(labels)) == len(labels)
+    require(distinct, "instruments", "distinct names", labels, "give each a name: Point(..., name='lab')")
+    if isinstance(design.space, Stream):
+        wide = [each.label for each in several if each.query != "place"]
+        require(not wide, "instruments", "instruments that see one place, for a stream", wide, "leave them out")
+    return several
 
 
-def _require_name(constraint: Within | Callable[..., Any]) -> None:
-    if not isinstance(constraint, Within) and not hasattr(constraint, "__name__"):
-        raise InvalidInput("constraint", "Within(...) or a named function", constraint, "use def, not partial")
-
-
-def _fits(gp: GP, names: Sequence[str]) -> None:
+def _gp(gp: Any, design: Design) -> GP:
     """A kernel or mean for other dimensions is refused here, in its own words."""
-    probe = np.zeros((1, len(names)))
+    if not isinstance(gp, GP):
+        raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
+    names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array
     theirs = None if gp.space is None else tuple(gp.space.names)
     if theirs is not None and theirs != tuple(names) and not (unnamed and len(theirs) == len(names)):
         raise InvalidInput("gp", f"a gp over {list(names)}, like the space", list(theirs), "match them")
+    probe = np.zeros((1, len(names)))
     gp.kernel.diag(probe)
     gp.mean(probe)
+    return gp
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+def _seed(seed: Any, design: Design) -> int:
+    return require_whole("seed", seed, 0, "for instance 0")
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def _goal(goal: Any, design: Design) -> Goal:
+    if goal is None:
+        return PerCost(Learn("function"))
+    if isinstance(goal, str):
+        return goal_named(goal, design.instruments, design.places, design.seed)
+    usable = (hasattr(goal, "score") or isinstance(goal, Random | RandomType)) and not isinstance(goal, type)
+    require(usable, "goal", "a goal such as Learn('function')", goal, "or the name of a strategy, such as 'bald'")
+    return goal
 
 
-def _require(holds: bool, argument: str, expected: str, got: object, remedy: str) -> None:
-    if not holds:
-        raise InvalidInput(argument, expected, got, remedy)
+def _budget(budget: Any, design: Design) -> float | None:
+    if budget is None:
+        endless = isinstance(design.space, Stream) and design.space.length is not None
+        remedy = "or give the stream a rate"
+        require(not endless, "budget", "a budget to spread over the stream's length", None, remedy)
+        return None
+    require_positive("budget", budget, "None for no limit")
+    return float(budget)
+
+
+def _limits(limits: Any, design: Design) -> dict[str, Constraint]:
+    given = {} if limits is None else limits
+    if not isinstance(given, Mapping):
+        raise InvalidInput("limits", "a mapping from instruments to constraints", limits, "such as {lab: Within(...)}")
+    found = {}
+    for key, constraint in given.items():
+        label = key.label if isinstance(key, Instrument) else key
+        require(label in design.labels, "limits", f"instruments among {design.labels}", label, "use their names")
+        Restricted(design.places, constraint)  # says what is wrong with it
+        named = isinstance(constraint, Within) or hasattr(constraint, "__name__")
+        require(named, "constraint", "Within(...) or a named function", constraint, "use def, not partial")
+        found[label] = constraint
+    return found
+
+
+def _forward(forward: Any, design: Design) -> str | None:
+    names = list(design.places.names)
+    known = forward is None or forward in names
+    require(known, "forward", f"a dimension among {names}", forward, "use the names of the space")
+    return None if forward is None else str(forward)
+
+
+def _repeat(repeat: Any, design: Design) -> bool:
+    require(isinstance(repeat, bool), "repeat", "True or False", repeat, "False: no place is asked twice")
+    return bool(repeat)
+
+
+def _stop(stop: Any, design: Design) -> tuple[Rule, ...]:
+    rules = (stop,) if _is_rule(stop) else _tuple(() if stop is None else stop)
+    if rules is None or not all(_is_rule(rule) for rule in rules):
+        raise InvalidInput("stop", "stopping rules such as TooLittleToLearn(0.01)", stop, "or leave it out")
+    return rules
+
+
+def _refit(refit: Any, design: Design) -> int | None:
+    return None if refit is None else require_whole("refit", refit, 1, "None: never")
+
+
+def _inference(inference: Any, design: Design) -> Inference | None:
+    method_for(Data().layout, inference)
+    others = [each.label for each in design.instruments if not each.gaussian]
+    if isinstance(inference, Exact) and others:
+        raise InvalidInput("inference", "EP() or Laplace() for answers that are no numbers", others, "leave it out")
+    if isinstance(inference, Laplace) and any(each.gaussian and each.is_certain for each in design.instruments):
+        raise InvalidInput("inference", "EP() for readings without noise", inference, "leave it out")
+    return inference
+
+
+def _search(search: Any, design: Design) -> Search:
+    usable = search is None or isinstance(search, Search)
+    require(usable, "search", "Search(...)", search, "leave it out for the defaults")
+    return search or Search()
+
+
+_CHECKS: dict[str, Callable[[Any, Design], Any]] = {
+    "space": _space,
+    "instruments": _instruments,
+    "gp": _gp,
+    "seed": _seed,
+    "goal": _goal,
+    "budget": _budget,
+    "limits": _limits,
+    "forward": _forward,
+    "repeat": _repeat,
+    "stop": _stop,
+    "refit": _refit,
+    "inference": _inference,
+    "search": _search,
+}
+
+
+def _is_rule(value: Any) -> bool:
+    return hasattr(value, "reason") and not isinstance(value, type)
+
+
+def _tuple(values: Sequence[Any] | Any) -> tuple[Any, ...] | None:
+    try:
+        return tuple(values)
+    except TypeError:
+        return None

@@ -1,10 +1,11 @@
-"""Where events are kept: in memory, or appended to a file of JSON lines.
+"""Where a campaign's events are kept: in memory, or appended to a file of JSON lines.
 
-A journal promises: `events()` gives every event appended so far, in order; `append(event)` returns only when the event
-is kept, and after it has failed the journal is as it was before. One campaign writes to a journal at a time.
+A journal promises: `events()` gives every event appended so far, in order, as JSON objects; `append(*events)` returns
+only when all of them are kept, and after it has failed the journal is as it was before. One campaign writes to a
+journal at a time: a second one is refused until it has read what the first has written.
 
-In a file each event is one line, written at once and flushed to the disk. A loss of power in the middle leaves at most
-a last line without its end, which is dropped, with a warning, when the journal is opened again.
+In a file each event is one line, on the disk before `append` returns (`lines`). A loss of power in the middle leaves at
+most a last line without its end, which is dropped, with a warning, when the journal is opened again.
 """
 
 from __future__ import annotations
@@ -15,23 +16,30 @@ import warnings
 from pathlib import Path
 from typing import Any, Protocol
 
+from gainful.campaign.lines import Content, Lines, read_lines, to_line
 from gainful.errors import InvalidInput, JournalError, JournalWarning
 
 __all__ = ["FileJournal", "Journal", "MemoryJournal", "open_journal"]
 
-Event = dict[str, Any]
+Record = dict[str, Any]
+
+_PATIENCE = 10.0  # seconds for which another writer is waited for; a write takes some milliseconds
 
 
 class Journal(Protocol):
     """See the module."""
 
-    def events(self) -> list[Event]: ...
+    def events(self) -> list[Record]:
+        """Every event so far, in order."""
+        ...
 
-    def append(self, event: Event) -> None: ...
+    def append(self, *events: Record) -> None:
+        """Keep these events: all of them, or none."""
+        ...
 
 
 class MemoryJournal:
-    """Events in memory, kept as the JSON text that a file would hold.
+    """Events in memory, kept as JSON text: nobody can change them, and what JSON does not have is refused.
 
     >>> journal = MemoryJournal()
     >>> journal.append({"event": "stopped"})
@@ -40,13 +48,13 @@ class MemoryJournal:
     """
 
     def __init__(self) -> None:
-        self._lines: list[bytes] = []
+        self._lines: list[str] = []
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[Record]:
         return [json.loads(line) for line in self._lines]
 
-    def append(self, event: Event) -> None:
-        self._lines.append(_line(event))
+    def append(self, *events: Record) -> None:
+        self._lines.extend([json.dumps(event, allow_nan=False) for event in events])
 
 
 class FileJournal:
@@ -57,29 +65,33 @@ class FileJournal:
         self._size: int | None = None  # as far as this journal has read or written
         self._whole = 0  # the end of the last whole event
 
-    def events(self) -> list[Event]:
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            content = b""
-        except OSError as trouble:
-            raise JournalError(f"the journal {self.path} cannot be read: {trouble.strerror}") from trouble
-        whole = content.rfind(b"\n") + 1
-        if not whole and content and not _begins_a_journal(content):
+    def events(self) -> list[Record]:
+        content = self._read()
+        if not content.lines and content.torn and not _begins_a_journal(content.torn):
             raise JournalError(f"{self.path} is not a journal of a campaign, and is left alone; choose another file")
-        found = [self._parsed(line, i) for i, line in enumerate(content[:whole].splitlines(), start=1)]
-        if whole < len(content):
+        found = [self._parse(line, i) for i, line in enumerate(content.lines, start=1)]
+        if content.torn:
             warnings.warn(
-                f"the last event of {self.path} was cut short ({len(content) - whole} bytes) and is left out; the "
+                f"the last event of {self.path} was cut short ({len(content.torn)} bytes) and is left out; the "
                 f"{len(found)} events before it are complete",
                 JournalWarning,
                 stacklevel=3,
             )
         if self._size is None:  # only the first look counts: what others write later must be noticed
-            self._size, self._whole = len(content), whole
+            self._size, self._whole = content.size, content.whole
         return found
 
-    def _parsed(self, line: bytes, number: int) -> Event:
+    def _read(self) -> Content:
+        try:
+            return read_lines(self.path, wait=_PATIENCE)
+        except FileNotFoundError:
+            return Content([], 0, b"")
+        except BlockingIOError:
+            raise self._busy() from None
+        except OSError as trouble:
+            raise JournalError(f"the journal {self.path} cannot be read: {trouble.strerror}") from trouble
+
+    def _parse(self, line: bytes, number: int) -> Record:
         try:
             event = json.loads(line)
         except (json.JSONDecodeError, UnicodeDecodeError) as trouble:
@@ -87,54 +99,38 @@ class FileJournal:
                 f"line {number} of {self.path} is not JSON ({trouble}); the file was changed or is damaged: restore it "
                 "from a copy, or delete what follows the last good line"
             ) from trouble
-        if not isinstance(event, dict) or "event" not in event:
+        if not isinstance(event, dict):
             raise JournalError(f"line {number} of {self.path} is not an event of a campaign; is this the right file?")
         return event
 
-    def append(self, event: Event) -> None:
+    def append(self, *events: Record) -> None:
         if self._size is None:
             self.events()
-        line = _line(event)
-        begun = False
+        lines = [to_line(event) for event in events]
         try:
-            with open(self.path, "ab") as file:
-                if file.tell() != self._size:
+            with Lines(self.path, _PATIENCE, create=True) as file:
+                if file.size != self._size:
                     raise JournalError(
                         f"{self.path} has changed since it was read: another campaign writes to it; resume from the "
                         "journal again and repeat the last call"
                     )
-                begun = True
-                if self._whole < self._size:  # the end of an event that was never finished
-                    file.truncate(self._whole)
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+                self._size = self._whole  # the end of an event that was never finished goes, whatever comes next
+                self._size = self._whole = file.write(lines, at=self._whole)
+        except BlockingIOError:
+            raise self._busy() from None
         except OSError as trouble:
-            if begun:
-                self._undo(len(line))
             raise JournalError(f"the event could not be written to {self.path}: {trouble.strerror}") from trouble
-        self._whole += len(line)
-        self._size = self._whole
 
-    def _undo(self, length: int) -> None:
-        """Bring the file back to its last whole event after a write of its own that failed."""
-        if self._whole < self.path.stat().st_size <= self._whole + length:
-            os.truncate(self.path, self._whole)
-        self._size = self._whole
+    def _busy(self) -> JournalError:
+        return JournalError(
+            f"another process keeps {self.path} locked; wait until it is done with it, or choose another file"
+        )
 
 
 def _begins_a_journal(content: bytes) -> bool:
     """Whether this may be the torn beginning of a first event."""
     first = b'{"event": "created"'
     return content.startswith(first) or first.startswith(content)
-
-
-def _line(event: Event) -> bytes:
-    text = json.dumps(event, ensure_ascii=False, allow_nan=False)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can hold and UTF-8 cannot
-        return json.dumps(event, allow_nan=False).encode() + b"\n"
 
 
 def open_journal(where: Journal | str | os.PathLike[str] | None) -> Journal:

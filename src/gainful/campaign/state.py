@@ -1,84 +1,40 @@
-"""What a campaign knows: its design and the replay of its events. Values only; nothing here asks, fits or writes.
+"""What a campaign knows: its design, and what its events so far have made of it. Nothing here asks, fits or writes.
 
-created   the design
-asked     a query, with its number
-told      the answer to a query (asked, or made by the user's own choice), and what it cost
-corrected a told answer was wrong; here is the right one
-withdrawn a query will not be answered, or its answer is not to be believed
-undone    the last answer was told by mistake; its query is pending again
-passed    a place of a stream that was let go by
-fitted    hyperparameters learned from the answers so far
-stopped   why the campaign ended
+A State is a value. `state.after(event)` is the state after one more event; what each event does is in `events`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from math import fsum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from gainful.acquisition import Acquisition
-from gainful.acquisition.baselines import Random, RandomType
-from gainful.campaign.codec import Codec, encode
-from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
+from gainful.campaign.design import Design
 from gainful.data import Data, Query
-from gainful.errors import JournalError
+from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.inference.posterior import Posterior
-from gainful.inference.solution import Inference
 from gainful.instruments import Instrument
-from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places
+from gainful.space import Within
 
-__all__ = ["SCHEMA", "Design", "Entry", "State"]
+__all__ = ["Change", "Entry", "Hyperparameters", "Known", "State", "Status"]
 
 Array = NDArray[np.float64]
-Event = dict[str, Any]
-
-SCHEMA = 1
-_LEAVE_BELIEF = ("asked", "passed", "stopped")
-_BELIEF = ("gp", "data", "learned_data", "posterior")
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
-    """Everything that was decided before the first query."""
+class Status(StrEnum):
+    """What has become of a query."""
 
-    space: Places | Stream
-    instruments: tuple[Instrument, ...]
-    gp: GP
-    goal: Acquisition | Random | RandomType
-    budget: float | None
-    seed: int
-    limits: Mapping[str, Constraint]
-    forward: str | None
-    repeat: bool
-    stop: tuple[Rule, ...]
-    refit: int | None
-    inference: Inference | None
-    search: Search
-
-    @property
-    def places(self) -> Places:
-        return self.space.space if isinstance(self.space, Stream) else self.space
-
-    def to_json(self) -> Any:
-        return encode(self)
-
-    @staticmethod
-    def from_json(data: Any, known: Any = ()) -> Design:
-        own = (Design, Stream, TooLittleToLearn, GoodEnough)
-        others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
-        design = Codec((*own, *others)).decode(data)
-        if not isinstance(design, Design):
-            raise JournalError("the journal's first event does not hold the design of a campaign")
-        return design
+    PENDING = "pending"
+    TOLD = "told"
+    WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True)
@@ -88,67 +44,121 @@ class Entry:
     query: Query
     answer: Any = None
     cost: float = 0.0
-    status: str = "pending"  # "pending", "told" or "withdrawn"
+    status: Status = Status.PENDING
     note: Any = None
     own: bool = False  # whether the user chose it
-    where: Any = None  # what limited the ask, as the journal has it
+    where: Within | str | None = None  # what limited the ask; of the user's own function, the name
     event: int = 0  # how many events came before it was asked
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """What was learned from answers: theta of the gp, and of each instrument by its label."""
+
+    gp: tuple[float, ...]
+    instruments: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is believed, from the design, the told answers and the hyperparameters learned so far.
+
+    Worked out once, however many states share it: an event that changes no answer leaves it as it is.
+    """
+
+    design: Design
+    told: tuple[Entry, ...] = ()
+    hyper: Hyperparameters | None = None
+
+    @cached_property
+    def gp(self) -> GP:
+        return self.design.gp if self.hyper is None else self.design.gp.with_theta(np.array(self.hyper.gp))
+
+    def learned(self, instrument: Instrument) -> Instrument:
+        """The instrument with what has been learned about it."""
+        theta = () if self.hyper is None else self.hyper.instruments.get(instrument.label, ())
+        return instrument.with_theta(np.array(theta)) if len(theta) else instrument
+
+    @cached_property
+    def data(self) -> Data:
+        """The told answers, instrument by instrument, read by the instruments as they were designed."""
+        groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
+        for entry in self.told:
+            groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
+        data = Data()
+        for (instrument, _), entries in groups.items():
+            data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
+        return data
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """From the gp and all answers at once, never from an earlier posterior: it does not matter how one got here."""
+        learned = {} if self.hyper is None else {each: self.learned(each) for each in self.data.instruments}
+        data = self.data.with_instruments(learned) if learned else self.data
+        return self.gp.condition(data, inference=self.design.inference)
+
+
+class Change(Protocol):
+    """What a state asks of an event."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def apply(self, state: State) -> State: ...
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The replay of events. `fitted` holds theta of the gp and of each instrument, learned from the answers to `basis`;
-    it is `stale` when one of those has changed since."""
+    """The replay of events. Hyperparameters were learned from the answers to `basis`; they are `stale` when one of
+    those has changed since."""
 
-    design: Design
+    known: Known
     entries: tuple[Entry, ...] = ()
     events: int = 1
     offered: tuple[tuple[float, ...], ...] = ()  # the places of a stream so far, measured or not
-    fitted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    basis: frozenset[int] = frozenset()
+    basis: frozenset[int] = field(default_factory=frozenset)
     stale: bool = False
     stopped: str | None = None
     closed: bool = False
     order: tuple[int, ...] = ()  # the told queries, in the order of telling
 
-    def after(self, event: Event) -> State:
-        """The state after one more event."""
-        kind = event.get("event")
-        apply = _APPLY.get(str(kind))
-        if apply is None:
-            raise JournalError(f"the journal has an event {kind!r} that this version of gainful does not know; upgrade")
-        try:
-            new = apply(self, event)
-        except (KeyError, IndexError, TypeError) as trouble:
-            raise JournalError(f"event {self.events + 1} of the journal ({kind}) is incomplete: {trouble}") from trouble
-        new = replace(new, events=self.events + 1)
-        if kind in _LEAVE_BELIEF:  # what is believed stays the same, and need not be worked out again
-            new.__dict__.update({name: self.__dict__[name] for name in _BELIEF if name in self.__dict__})
-        return new
+    @staticmethod
+    def begin(design: Design) -> State:
+        """The state of a campaign that was created and nothing else."""
+        return State(Known(design))
 
-    def instrument(self, label: str) -> Instrument:
-        for each in self.design.instruments:
-            if each.label == label:
-                return each
-        raise JournalError(f"the journal speaks of an instrument {label!r} that is not in its design")
+    def after(self, event: Change) -> State:
+        """The state after one more event; JournalError for one that cannot come now."""
+        try:
+            return replace(event.apply(self), events=self.events + 1)
+        except (JournalError, InvalidInput) as trouble:
+            raise JournalError(f"event {self.events + 1} of the journal ({event.kind}): {trouble}") from trouble
+
+    @property
+    def design(self) -> Design:
+        return self.known.design
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.known.posterior
 
     @property
     def told(self) -> tuple[Entry, ...]:
-        return tuple(e for e in self.entries if e.status == "told")
+        return self.known.told
 
     @property
     def pending(self) -> tuple[Query, ...]:
-        return tuple(e.query for e in self.entries if e.status == "pending")
+        return tuple(e.query for e in self.entries if e.status is Status.PENDING)
 
     @property
     def expected(self) -> tuple[Query, ...]:
         """The pending queries, with instruments as they are known by now."""
-        return tuple(Query(self.learned(q.instrument), q.place, q.number) for q in self.pending)
+        return tuple(Query(self.known.learned(q.instrument), q.place, q.number) for q in self.pending)
 
     @property
     def spent(self) -> float:
         """What was paid: for told answers, and for those withdrawn after they were told."""
-        return fsum(e.cost for e in self.entries if e.status != "pending")
+        return fsum(e.cost for e in self.entries if e.status is not Status.PENDING)
 
     @property
     def left(self) -> float:
@@ -170,115 +180,31 @@ class State:
         new = sum(e.query.number not in self.basis for e in told)
         return self.stale or (len(told) >= every and new >= every)
 
-    @cached_property
-    def gp(self) -> GP:
-        return self.design.gp.with_theta(np.array(self.fitted["gp"])) if self.fitted else self.design.gp
+    # What events are made of
 
-    def learned(self, instrument: Instrument) -> Instrument:
-        """The instrument with what has been learned about it."""
-        theta = self.fitted.get("instrument " + instrument.label, ())
-        return instrument.with_theta(np.array(theta)) if len(theta) else instrument
+    def with_query(self, number: int, label: str, place: ArrayLike, **about: Any) -> State:
+        """The state with one more query, pending."""
+        instrument = next((each for each in self.design.instruments if each.label == label), None)
+        if instrument is None:
+            raise JournalError(f"instrument {label!r} is not in the design")
+        query = Query(instrument, place, len(self.entries))
+        if number != query.number:
+            raise JournalError(f"query {number} is asked where {query.number} was next; events are missing")
+        return replace(self, entries=(*self.entries, Entry(query, event=self.events, **about)))
 
-    @cached_property
-    def data(self) -> Data:
-        """The told answers, instrument by instrument, read by the instruments as they were designed."""
-        groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
-        for entry in self.told:
-            groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
-        data = Data()
-        for (instrument, _), entries in groups.items():
-            data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
-        return data
-
-    @cached_property
-    def learned_data(self) -> Data:
-        return (
-            self.data.with_instruments({i: self.learned(i) for i in self.data.instruments})
-            if self.fitted
-            else self.data
-        )
-
-    @cached_property
-    def posterior(self) -> Posterior:
-        """From the gp and all answers at once, never from an earlier posterior: it does not matter how one got here."""
-        return self.gp.condition(self.learned_data, inference=self.design.inference)
-
-    def with_entry(self, number: int, was: tuple[str, ...], **changes: Any) -> State:
+    def with_entry(self, number: int, was: tuple[Status, ...], **changes: Any) -> State:
         """The state with one line of its history changed, which was of one of these kinds before."""
         if not 0 <= number < len(self.entries) or self.entries[number].status not in was:
-            raise JournalError(f"the journal speaks of query {number} as {' or '.join(was)}, which it is not")
+            raise JournalError(f"query {number} is taken to be {' or '.join(was)}, which it is not")
         entries = list(self.entries)
         entries[number] = replace(entries[number], **changes)
+        told = tuple(e for e in entries if e.status is Status.TOLD)
+        known = self.known if told == self.told else replace(self.known, told=told)
         # A campaign that had nothing more to learn looks again when something changes.
         stopped = self.stopped if self.closed else None
-        return replace(self, entries=tuple(entries), stopped=stopped, stale=self.stale or number in self.basis)
+        stale = self.stale or number in self.basis
+        return replace(self, entries=tuple(entries), known=known, stopped=stopped, stale=stale)
 
-
-def _asked(state: State, event: Event) -> State:
-    query = Query(state.instrument(event["instrument"]), event["place"], len(state.entries))
-    if event["query"] != query.number:
-        raise JournalError(f"the journal asks query {event['query']} where {query.number} was next; events are missing")
-    own = event["event"] == "told"
-    entry = Entry(query, own=own, where=event.get("where"), event=state.events)
-    if isinstance(state.design.space, Stream) and not own:
-        state = replace(state, offered=(*state.offered, tuple(query.place.tolist())))
-    return replace(state, entries=(*state.entries, entry))
-
-
-def _told(state: State, event: Event) -> State:
-    if "place" in event:  # the user's own choice
-        state = _asked(state, event)
-    answer = Codec().decode(event["answer"])
-    changes = {"answer": answer, "cost": float(event["cost"]), "status": "told", "note": event.get("note")}
-    return replace(state.with_entry(event["query"], ("pending",), **changes), order=(*state.order, event["query"]))
-
-
-def _undone(state: State, event: Event) -> State:
-    if not state.order or event["query"] != state.order[-1]:
-        raise JournalError(f"the journal takes back the answer to query {event['query']}, which is not the last one")
-    back = state.with_entry(event["query"], ("told",), answer=None, cost=0.0, status="pending", note=None)
-    return replace(back, order=state.order[:-1])
-
-
-def _corrected(state: State, event: Event) -> State:
-    answer = Codec().decode(event["answer"])
-    return state.with_entry(event["query"], ("told",), answer=answer, **_note(event))
-
-
-def _withdrawn(state: State, event: Event) -> State:
-    order = tuple(n for n in state.order if n != event["query"])
-    new = state.with_entry(event["query"], ("pending", "told"), status="withdrawn", **_note(event))
-    return replace(new, order=order)
-
-
-def _note(event: Event) -> dict[str, Any]:
-    """A new note, where there is one; otherwise the old one stays."""
-    return {"note": event["note"]} if "note" in event else {}
-
-
-def _passed(state: State, event: Event) -> State:
-    return replace(state, offered=(*state.offered, tuple(event["place"])))
-
-
-def _fitted(state: State, event: Event) -> State:
-    basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
-    if event.get("failed"):
-        return replace(state, basis=basis, stale=False)
-    theta = {name: tuple(values) for name, values in event["theta"].items()}
-    return replace(state, fitted=theta, basis=basis if theta else frozenset(), stale=False)
-
-
-def _stopped(state: State, event: Event) -> State:
-    return replace(state, stopped=event["reason"], closed=bool(event["closed"]))
-
-
-_APPLY = {
-    "asked": _asked,
-    "told": _told,
-    "corrected": _corrected,
-    "withdrawn": _withdrawn,
-    "undone": _undone,
-    "passed": _passed,
-    "fitted": _fitted,
-    "stopped": _stopped,
-}
+    def with_offer(self, place: tuple[float, ...]) -> State:
+        """The state with one more place that a stream has offered."""
+        return replace(self, offered=(*self.offered, place)) if isinstance(self.design.space, Stream) else self

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 
-from gainful.errors import InvalidInput
+from gainful.checks import is_number, require
 from gainful.inference.posterior import Posterior
 from gainful.selection import Choice
 
-__all__ = ["GoodEnough", "Rule", "TooLittleToLearn"]
+__all__ = ["Ending", "GoodEnough", "Rule", "TooLittleToLearn"]
+
+
+class Ending(StrEnum):
+    """Why a campaign ended, where no rule of the user's and no sum of money is in the sentence."""
+
+    BY_USER = "stopped by the user"
+    NO_PLACE = "no place is left that the constraints allow"
 
 
 class Rule(Protocol):
@@ -36,8 +44,8 @@ class TooLittleToLearn:
     level: float
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.level) and np.isfinite(self.level) and self.level > 0):
-            raise InvalidInput("level", "a positive number of bits per unit of cost", self.level, "for instance 0.01")
+        positive = is_number(self.level) and np.isfinite(self.level) and self.level > 0
+        require(positive, "level", "a positive number of bits per unit of cost", self.level, "for instance 0.01")
 
     def reason(self, belief: Posterior, richest: Callable[[], Choice | None]) -> str | None:
         best = richest()
@@ -63,19 +71,12 @@ class GoodEnough:
     level: float
 
     def __post_init__(self) -> None:
-        if not callable(self.measure) or not hasattr(self.measure, "__name__"):
-            raise InvalidInput("measure", "a named function of the posterior", self.measure, "use def, not partial")
-        if not _is_number(self.level) or np.isnan(self.level):
-            raise InvalidInput("level", "a number", self.level, "the measure is good enough when it is at most that")
+        named = callable(self.measure) and hasattr(self.measure, "__name__")
+        require(named, "measure", "a named function of the posterior", self.measure, "use def, not partial")
+        remedy = "the measure is good enough when it is at most that"
+        require(is_number(self.level) and not np.isnan(self.level), "level", "a number", self.level, remedy)
 
     def reason(self, belief: Posterior, richest: Callable[[], Choice | None]) -> str | None:
-        value = self.measure(belief)
-        if not _is_number(value) or np.isnan(value):
-            raise InvalidInput("measure", "a number", value, f"check what {self.measure.__name__} does")
-        if value > self.level:
-            return None
-        return f"good enough: {self.measure.__name__} is {value:.4g}, at most {self.level:g}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
+        value, name = self.measure(belief), self.measure.__name__
+        require(is_number(value) and not np.isnan(value), "measure", "a number", value, f"check what {name} does")
+        return None if value > self.level else f"good enough: {name} is {value:.4g}, at most {self.level:g}"

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gainful.acquisition import Random, RandomType
-from gainful.campaign.codec import Codec
 from gainful.campaign.decide import options
 from gainful.campaign.state import Entry, State
 from gainful.data import Query
 from gainful.information import information
 from gainful.selection import Stream, choose
 from gainful.selection.scoring import Scoring
+from gainful.space import Within
 
 __all__ = ["Offer", "Why", "explain"]
 
@@ -38,7 +38,7 @@ class Offer:
 class Why:
     """`chosen`, the offers of the other instruments at the same place (`there`), each instrument's best (`elsewhere`).
 
-    mean and sd are what was believed of the value that the instrument sees (of a set, at its least certain place).
+    mean and sd are the prediction of the value that the instrument sees (of a set, at its least certain place).
     `str` says it all in words.
     """
 
@@ -58,7 +58,7 @@ class Why:
         lines = [
             f"{self.query!r}, after {self.answers} answers: {name} is expected to tell {self.chosen.bits:.3g} bits "
             f"about the function for {self.chosen.cost:g}{left}, {self.chosen.per_cost:.3g} bits per unit of cost.",
-            f"What it will see was believed to be {self.mean:.4g} ± {self.sd:.2g}.",
+            f"{_PREDICTED[self.query.instrument.query]}: {_with_error(self.mean, self.sd)}.",
         ]
         if self.there:
             lines.append("At the same place: " + "; ".join(map(_words, self.there)) + ".")
@@ -69,6 +69,25 @@ class Why:
             )
         lines.append(self.goal)
         return "\n".join(lines)
+
+
+_PREDICTED = {
+    "place": "Predicted value",
+    "pair": "Predicted difference",
+    "set": "Predicted value at the least certain of its places",
+}
+
+
+def _with_error(mean: float, sd: float) -> str:
+    """Two digits of the standard deviation, and as many decimals of the mean.
+
+    >>> _with_error(0.3123, 0.2), _with_error(1234.5, 150.2), _with_error(0.5, 0.0)
+    ('0.31 ± 0.20', '1234 ± 150', '0.5 ± 0')
+    """
+    decimals = 1 - int(np.floor(np.log10(sd))) if sd > 0.0 else 99
+    if decimals > 12:  # as good as known
+        return f"{mean:.4g} ± {sd:.2g}"
+    return f"{mean:.{max(decimals, 0)}f} ± {sd:.{max(decimals, 0)}f}"
 
 
 def _words(offer: Offer) -> str:
@@ -82,10 +101,10 @@ def _at(place: tuple[object, ...]) -> str:
 def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
     posterior, pending, query = state.posterior, state.expected, entry.query
-    limit = None if entry.where is None or "supplied" in entry.where else Codec().decode(entry.where)
+    limit = entry.where if isinstance(entry.where, Within) else None
     goal = state.design.goal
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
-    mine = state.learned(query.instrument)
+    mine = state.known.learned(query.instrument)
 
     def offer(which: Query) -> Offer:
         here = which.place[None]
@@ -141,10 +160,9 @@ def _reason(state: State, entry: Entry) -> str:
         reason = f"The goal is {goal}: the highest score wins."
     if entry.where is None:
         return reason
-    if "supplied" in entry.where:
-        name = entry.where["supplied"]
-        return f"{reason} This ask was limited to places where {name} holds; the rivals above are not."
-    return f"{reason} This ask was limited to {Codec().decode(entry.where)}."
+    if isinstance(entry.where, Within):
+        return f"{reason} This ask was limited to {entry.where}."
+    return f"{reason} This ask was limited to places where {entry.where} holds; the rivals above are not."
 
 
 def _rows(query: Query) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

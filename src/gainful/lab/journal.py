@@ -1,8 +1,8 @@
 """The journal of a run: `repetitions.jsonl`, one line saying what is run, then one line per finished repetition.
 
-A line is written with a single call and reaches the disk before the next repetition is waited for, so that whatever
-ends the run, at most the line being written is lost. A last line that was cut short is dropped when the run continues;
-any other damage is an error. Nothing else is needed to continue: results are made from the journal.
+A line is on the disk before the next repetition is waited for (`gainful.campaign.lines`), so that whatever ends the
+run, at most the line being written is lost. A last line that was cut short is dropped when the run continues; any other
+damage is an error. Nothing else is needed to continue: results are made from the journal.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from gainful.campaign.lines import Lines, read_lines, to_line
 from gainful.errors import GainfulError, InvalidInput
 from gainful.lab.experiment import Row
 from gainful.lab.repetition import Finished, Repetition
@@ -55,15 +55,16 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / JOURNAL
         if not path.exists():
-            write_atomically(path, _line(identity.record))
-        self._file = _opened(path, folder)
+            write_atomically(path, to_line(identity.record))
+        self._lines = _open(path, folder)
         try:
-            header, records, whole = read_journal(path)
+            header, records, self._end = read_journal(path)
             _check(folder, header, identity, records, repetitions)
-            self.torn = whole < path.stat().st_size
-            os.ftruncate(self._file, whole)
+            self.torn = self._end < self._lines.size
+            if self.torn:
+                self._lines.write([], at=self._end)
         except BaseException:
-            os.close(self._file)
+            self._lines.close()
             raise
         self.kept = {record["key"]: record for record in records}
 
@@ -71,8 +72,7 @@ class Journal:
         """Write a finished repetition down, to the disk."""
         repetition = finished.repetition
         record = {"key": repetition.key, "seed": repetition.seed, "seconds": round(finished.seconds, 3)}
-        os.write(self._file, _line(record | {"rows": finished.rows}))
-        os.fsync(self._file)
+        self._end = self._lines.write([to_line(record | {"rows": finished.rows})], at=self._end)
         self.kept[repetition.key] = record | {"rows": finished.rows}
 
     def rows(self, repetitions: list[Repetition]) -> list[Row]:
@@ -86,28 +86,25 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        os.close(self._file)
+        self._lines.close()
 
 
 def read_journal(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
     """What is run, the records of finished repetitions, and how many bytes of the file are whole lines."""
-    content = path.read_bytes()
-    lines = content.splitlines(keepends=True)
+    content = read_lines(path)
     parsed: list[dict[str, Any]] = []
     whole = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(content.lines, start=1):
         try:
-            if not line.endswith(b"\n"):
-                raise ValueError("no end of line")
             parsed.append(json.loads(line))
         except ValueError as error:
-            if number == len(lines) and parsed:
-                break
-            remedy = f"{error}; take that line out, or start over with --fresh"
+            if number == len(content.lines) and not content.torn and parsed:
+                break  # a loss of power may keep its end and lose its middle
+            remedy = f"{error}; take that line out, or start over with fresh=True"
             raise InvalidInput(str(path), "one JSON object per line", f"line {number}", remedy) from None
-        whole += len(line)
+        whole += len(line) + 1
     if not parsed or "experiment" not in parsed[0]:
-        raise InvalidInput(str(path), "the journal of a run", "something else", "choose another folder with --out")
+        raise InvalidInput(str(path), "the journal of a run", "something else", "choose another folder")
     return parsed[0], parsed[1:], whole
 
 
@@ -116,15 +113,12 @@ def set_aside(folder: Path) -> Path | None:
     path = folder / JOURNAL
     if not path.exists():
         return None
-    file = _opened(path, folder)  # refused while another run is writing there
-    try:
+    with _open(path, folder):  # refused while another run is writing there
         resolved = folder.resolve()
         number = 1
         while (aside := resolved.with_name(f"{resolved.name}.old-{number}")).exists():
             number += 1
         resolved.rename(aside)
-    finally:
-        os.close(file)
     return aside
 
 
@@ -136,10 +130,6 @@ def write_atomically(path: Path, content: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(temporary, path)
-
-
-def _line(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, allow_nan=False).encode() + b"\n"
 
 
 def _check(
@@ -154,7 +144,7 @@ def _check(
     names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
     differences = [f"{name} {found.get(name)!r}" for name in names]
     asked = [f"{name} {wanted.get(name)!r}" for name in names]
-    remedy = "give another folder with --out, or start over with --fresh, which keeps the old one under another name"
+    remedy = "give another folder, or start over with fresh=True, which keeps the old one under another name"
     if differences:
         got = f"a run with {', '.join(differences)}"
         raise InvalidInput(str(folder), f"a run with {', '.join(asked)}", got, remedy)
@@ -170,26 +160,9 @@ def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
     return {**header.get("common", {}), **{name: value for name, value in header.items() if name != "common"}}
 
 
-def _opened(path: Path, folder: Path) -> int:
-    """The journal, opened to append and locked; again, if another run has put its own in its place meanwhile."""
-    while True:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND)
-        try:
-            _lock(file, folder)
-            if os.path.samestat(os.fstat(file), path.stat()):
-                return file
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)
-
-
-def _lock(file: int, folder: Path) -> None:
-    """Keep other runs out until the file is closed, or this process ends."""
-    with suppress(ImportError):  # only POSIX has it
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise GainfulError(f"{folder}: another run is writing there; wait for it, or give --out") from None
+def _open(path: Path, folder: Path) -> Lines:
+    """The journal, locked until it is closed."""
+    try:
+        return Lines(path)
+    except BlockingIOError:
+        raise GainfulError(f"{folder}: another run is writing there; wait for it, or give another folder") from None

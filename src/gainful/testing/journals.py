@@ -11,8 +11,8 @@ __all__ = ["check_journal"]
 def check_journal(opened: Callable[[], Any]) -> None:
     """`opened()` opens the same, at first empty, journal each time it is called.
 
-    Events come back in order, as JSON has them, to whoever opens the journal next; an event that JSON does not have is
-    refused and leaves no trace.
+    Events come back in order, as JSON has them, to whoever opens the journal next. Several are appended together, all
+    or none; an event that JSON does not have is refused, with all that came with it, and leaves no trace.
     """
     journal = opened()
     _same(journal.events(), [], "a new journal is empty")
@@ -27,7 +27,7 @@ def check_journal(opened: Callable[[], Any]) -> None:
     _same(opened().events(), events, "to whoever opens the journal next")
     for bad in ({"event": "told", "answer": float("nan")}, {"event": "told", "answer": object()}):
         try:
-            journal.append(bad)
+            journal.append({"event": "asked", "query": 0}, bad)
         except (TypeError, ValueError):
             pass
         else:
@@ -35,8 +35,9 @@ def check_journal(opened: Callable[[], Any]) -> None:
         _same(opened().events(), events, "what is refused leaves no trace")
     again = opened()
     again.events()
-    again.append({"event": "asked", "query": 0})
-    _same(len(opened().events()), len(events) + 1, "an opened journal can be gone on with")
+    more = [{"event": "asked", "query": n} for n in range(3)]
+    again.append(*more)
+    _same(opened().events(), [*events, *more], "an opened journal can be gone on with, by several events at once")
 
 
 def _same(got: Any, expected: Any, law: str) -> None:

@@ -1,0 +1,343 @@
+"""The events that a campaign consists of: what each means, what it does to the state, and its form in a journal.
+
+A campaign is created, and from then on changes by events alone; its state is their replay. Each event is a frozen
+class whose fields are those of its JSON object; `to_json` writes it, `from_json` reads it back or says, as
+JournalError, which event and which field is not what it should be. A new kind of event (as `believed`, when beliefs are
+sampled) is one more class in `KINDS`. A change to what is written raises SCHEMA.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
+
+from gainful.campaign.codec import Codec, decode_plain, encode
+from gainful.campaign.design import Design
+from gainful.campaign.state import Hyperparameters, State, Status
+from gainful.checks import is_number, is_whole
+from gainful.errors import JournalError
+from gainful.space import Within
+
+__all__ = [
+    "KINDS",
+    "SCHEMA",
+    "Asked",
+    "Corrected",
+    "Created",
+    "Event",
+    "Fitted",
+    "Passed",
+    "Stopped",
+    "Told",
+    "Undone",
+    "Withdrawn",
+    "read_event",
+    "replay",
+    "replay_after",
+]
+
+SCHEMA = 2
+
+Place = Sequence[Any]  # the coordinates, or those of each place of a pair or a set
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a field looks in a journal: what it is in words, how it is read (ValueError, if it is not that) and written.
+
+    An optional field is left out while it is None.
+    """
+
+    expected: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
+
+
+def _that(holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """Reads a value as it is, if this holds of it."""
+
+    def read(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError
+        return value
+
+    return read
+
+
+def _is_place(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    if isinstance(value[0], list):
+        return all(_is_place(row) and not isinstance(row[0], list) for row in value)
+    return all(is_number(x) and abs(x) < float("inf") for x in value)
+
+
+def _is_answer(value: Any) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return bool(parts) and all(isinstance(part, bool | str) or is_number(part) for part in map(decode_plain, parts))
+
+
+def _answer_to_json(answer: Any) -> Any:
+    """Two ends may be infinite, which JSON does not have; any other answer is JSON as it is."""
+    return encode(answer) if isinstance(answer, tuple) else answer
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    return tuple(_that(is_number)(part) for part in _that(lambda v: isinstance(v, list))(value))
+
+
+def _thetas(value: Any) -> dict[str, tuple[float, ...]]:
+    return {label: _numbers(theta) for label, theta in _that(lambda v: isinstance(v, dict))(value).items()}
+
+
+def _limit(value: Any) -> Within | str:
+    if isinstance(value, str):
+        return value
+    found = Codec().decode(value)
+    if not isinstance(found, Within):
+        raise ValueError
+    return found
+
+
+_NUMBER = Form("the number of a query", _that(lambda v: is_whole(v) and v >= 0))
+_WHOLE = Form("a whole number, at least 0", _that(lambda v: is_whole(v) and v >= 0))
+_COST = Form("a finite number, at least 0", _that(lambda v: is_number(v) and 0 <= v < float("inf")))
+_TEXT = Form("text", _that(lambda v: isinstance(v, str)))
+_FLAG = Form("true or false", _that(lambda v: isinstance(v, bool)))
+_PLACE = Form("coordinates", _that(_is_place))
+_ANSWER = Form("an answer", lambda v: decode_plain(_that(_is_answer)(v)), _answer_to_json)
+_DESIGN = Form("a design", lambda value: value)
+_NOTE = Form("a value", lambda value: value)
+_LIMIT = Form("Within(...), or the name of a function", _limit, encode)
+_THETA = Form("numbers", _numbers, list)
+_THETAS = Form("numbers for each instrument", _thetas, lambda value: {label: list(v) for label, v in value.items()})
+
+
+@dataclass(frozen=True)
+class Event(ABC):
+    """What all events have in common; the subclasses are final."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    @cache
+    def _forms(cls) -> dict[str, tuple[Form, bool]]:
+        """The form of each field, and whether it has to be there."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {each.name: (hints[each.name].__metadata__[0], each.default is MISSING) for each in fields(cls)}
+
+    @abstractmethod
+    def apply(self, state: State) -> State:
+        """The state with what this event does; JournalError if it cannot have happened."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as JSON has it."""
+        values = ((name, form, required, getattr(self, name)) for name, (form, required) in self._forms().items())
+        written = {name: form.write(value) for name, form, required, value in values if required or value is not None}
+        return {"event": self.kind, **written}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], number: int) -> Self:
+        """The event, the so-many-th of the journal, that was written."""
+        about = f"event {number} of the journal ({cls.kind})"
+        forms = cls._forms()
+        strange = set(data) - {"event"} - set(forms)
+        if strange:
+            raise JournalError(f"{about} has a field {min(strange)!r} that this version of gainful does not know")
+        found = {}
+        for name, (form, required) in forms.items():
+            if name not in data:
+                if required:
+                    raise JournalError(f"{about} is incomplete: {name!r} is missing")
+                continue
+            try:
+                found[name] = form.read(data[name])
+            except (ValueError, TypeError, JournalError) as trouble:
+                got = f"expected {form.expected}, got {str(data[name])[:80]!r}"
+                raise JournalError(f"{about} is damaged: {name}: {got}") from trouble
+        return cls(**found)
+
+
+@dataclass(frozen=True)
+class Created(Event):
+    """A campaign begins, with this design. The first event of every journal, and of no other place in it."""
+
+    kind: ClassVar[str] = "created"
+    schema: Annotated[int, _WHOLE]
+    design: Annotated[Any, _DESIGN]  # as JSON: whoever reads it supplies what it can only name
+
+    @staticmethod
+    def of(design: Design) -> Created:
+        """The event that begins a campaign of this design."""
+        return Created(SCHEMA, design.to_json())
+
+    def apply(self, state: State) -> State:
+        raise JournalError("a campaign is created once; two journals were joined")
+
+
+@dataclass(frozen=True)
+class Asked(Event):
+    """The campaign asked this query; it is pending until it is told or withdrawn. `where` is what limited the ask."""
+
+    kind: ClassVar[str] = "asked"
+    query: Annotated[int, _NUMBER]
+    instrument: Annotated[str, _TEXT]
+    place: Annotated[Place, _PLACE]
+    where: Annotated[Within | str | None, _LIMIT] = None
+
+    def apply(self, state: State) -> State:
+        new = state.with_query(self.query, self.instrument, self.place, where=self.where)
+        return new.with_offer(tuple(self.place))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told(Event):
+    """The answer to a query, and what it cost. With instrument and place the query is the user's own choice."""
+
+    kind: ClassVar[str] = "told"
+    query: Annotated[int, _NUMBER]
+    instrument: Annotated[str | None, _TEXT] = None
+    place: Annotated[Place | None, _PLACE] = None
+    answer: Annotated[Any, _ANSWER]
+    cost: Annotated[float, _COST]
+    note: Annotated[Any, _NOTE] = None
+
+    def apply(self, state: State) -> State:
+        if (self.instrument is None) != (self.place is None):
+            raise JournalError("an own query has an instrument and a place, and one of them is missing")
+        if self.instrument is not None and self.place is not None:
+            state = state.with_query(self.query, self.instrument, self.place, own=True)
+        changes = {"answer": self.answer, "cost": float(self.cost), "status": Status.TOLD, "note": self.note}
+        new = state.with_entry(self.query, (Status.PENDING,), **changes)
+        return replace(new, order=(*state.order, self.query))
+
+
+@dataclass(frozen=True)
+class Corrected(Event):
+    """A told answer was wrong; here is the right one. Its cost stays, and its note unless there is a new one."""
+
+    kind: ClassVar[str] = "corrected"
+    query: Annotated[int, _NUMBER]
+    answer: Annotated[Any, _ANSWER]
+    note: Annotated[Any, _NOTE] = None
+
+    def apply(self, state: State) -> State:
+        return state.with_entry(self.query, (Status.TOLD,), answer=self.answer, **_new_note(self.note))
+
+
+@dataclass(frozen=True)
+class Withdrawn(Event):
+    """A query will not be answered, or its answer is not to be believed. What was paid stays paid."""
+
+    kind: ClassVar[str] = "withdrawn"
+    query: Annotated[int, _NUMBER]
+    note: Annotated[Any, _NOTE] = None
+
+    def apply(self, state: State) -> State:
+        was = (Status.PENDING, Status.TOLD)
+        new = state.with_entry(self.query, was, status=Status.WITHDRAWN, **_new_note(self.note))
+        return replace(new, order=tuple(n for n in state.order if n != self.query))
+
+
+@dataclass(frozen=True)
+class Undone(Event):
+    """The last answer was told by mistake: its query is pending again, and has cost nothing yet."""
+
+    kind: ClassVar[str] = "undone"
+    query: Annotated[int, _NUMBER]
+
+    def apply(self, state: State) -> State:
+        if not state.order or self.query != state.order[-1]:
+            raise JournalError(f"the answer to query {self.query} is taken back, which is not the last one")
+        back = state.with_entry(self.query, (Status.TOLD,), answer=None, cost=0.0, status=Status.PENDING, note=None)
+        return replace(back, order=state.order[:-1])
+
+
+@dataclass(frozen=True)
+class Passed(Event):
+    """A place of a stream was let go by."""
+
+    kind: ClassVar[str] = "passed"
+    place: Annotated[Place, _PLACE]
+
+    def apply(self, state: State) -> State:
+        return state.with_offer(tuple(self.place))
+
+
+@dataclass(frozen=True)
+class Fitted(Event):
+    """Hyperparameters were learned from so many answers: theta of the gp, and of each instrument by its label.
+
+    With `failed`, which says why, they could not be learned and stay as they were. With neither, what had been learned
+    is forgotten, because too many of its answers were withdrawn.
+    """
+
+    kind: ClassVar[str] = "fitted"
+    answers: Annotated[int, _WHOLE]
+    gp: Annotated[tuple[float, ...] | None, _THETA] = None
+    instruments: Annotated[Mapping[str, tuple[float, ...]] | None, _THETAS] = None
+    failed: Annotated[str | None, _TEXT] = None
+
+    def apply(self, state: State) -> State:
+        basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
+        if self.failed is not None:
+            return replace(state, basis=basis, stale=False)
+        hyper = None if self.gp is None else Hyperparameters(self.gp, self.instruments or {})
+        known = replace(state.known, hyper=hyper)
+        return replace(state, known=known, basis=frozenset() if hyper is None else basis, stale=False)
+
+
+@dataclass(frozen=True)
+class Stopped(Event):
+    """The campaign ended, for this reason: for good if it is closed, otherwise until an answer changes."""
+
+    kind: ClassVar[str] = "stopped"
+    reason: Annotated[str, _TEXT]
+    closed: Annotated[bool, _FLAG]
+
+    def apply(self, state: State) -> State:
+        return replace(state, stopped=self.reason, closed=self.closed)
+
+
+KINDS: dict[str, type[Event]] = {
+    each.kind: each for each in (Created, Asked, Told, Corrected, Withdrawn, Undone, Passed, Fitted, Stopped)
+}
+
+
+def read_event(data: Mapping[str, Any], number: int) -> Event:
+    """The so-many-th event of a journal, from its JSON object."""
+    kind = data.get("event")
+    found = KINDS.get(kind) if isinstance(kind, str) else None
+    if found is None:
+        raise JournalError(
+            f"event {number} of the journal is {kind!r}, which this version of gainful does not know; upgrade it"
+        )
+    return found.from_json(data, number)
+
+
+def replay(events: Sequence[Mapping[str, Any]], known: Any = ()) -> State:
+    """The state after all events of a journal; `known` supplies what its design can only name."""
+    first = events[0]
+    if first.get("event") != Created.kind or first.get("schema") != SCHEMA:
+        raise JournalError(
+            f"expected a journal of schema {SCHEMA} that begins with 'created', got schema {first.get('schema')!r} "
+            f"and {first.get('event')!r}; it was written by another version of gainful, or is another file: go on with "
+            "that version, or begin a new campaign"
+        )
+    created = Created.from_json(first, 1)
+    return replay_after(State.begin(Design.from_json(created.design, known)), events[1:])
+
+
+def replay_after(state: State, events: Sequence[Mapping[str, Any]]) -> State:
+    """The state after more events of a journal."""
+    for data in events:
+        state = state.after(read_event(data, state.events + 1))
+    return state
+
+
+def _new_note(note: Any) -> dict[str, Any]:
+    """A new note, where there is one; otherwise the old one stays."""
+    return {} if note is None else {"note": note}
