@@ -49,8 +49,8 @@ KINDS = {
     "alarm": (ALARM, np.array([0.0, 1.0])),
     "count": (gf.Count(), np.arange(400.0)),
     "of ten": (gf.Binomial(trials=10), np.arange(11.0)),
-    "heavy": (gf.StudentT(0.4, df=3.0), np.sinh(np.linspace(-9, 9, 1501))),
-    "heavier": (gf.StudentT(1.5, df=5.0), np.sinh(np.linspace(-9, 9, 1501))),
+    "heavy": (gf.StudentT(0.4, df=3.0), np.sinh(np.linspace(-9, 9, 3001))),
+    "heavier": (gf.StudentT(1.5, df=5.0), np.sinh(np.linspace(-9, 9, 3001))),
 }
 
 
