@@ -6,7 +6,8 @@
     k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
     k + k, k * k, 2.0 * k, k.on(dims)
 
-Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here.
+Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here. A number in such an
+expression is a `Constant`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import finite_table
 from gainful.errors import InvalidInput
-from gainful.parameters import Parametrised, Slot
+from gainful.parameters import Parametrised, Slot, positive
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
@@ -51,8 +53,8 @@ class Kernel(Parametrised, ABC):
         """dL/dX (N, D) for g = dL/d diag(X), (N,)."""
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
-        places = as_places(X, "X")
-        others = places if Z is None else as_places(Z, "Z")
+        places = finite_table("X", X)
+        others = places if Z is None else finite_table("Z", Z)
         if places.shape[1] != others.shape[1]:
             raise InvalidInput(
                 "Z", f"places with {places.shape[1]} coordinates like X", others.shape, "use the same columns"
@@ -89,30 +91,40 @@ class Kernel(Parametrised, ABC):
 
 
 def as_places(X: ArrayLike, argument: str) -> Array:
-    """X as (N, D) floats, or an InvalidInput that says what to do."""
-    try:
-        array = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(argument, "numbers, one row per place", X, "convert the table to numbers") from None
-    if array.ndim != 2:
-        raise InvalidInput(
-            argument,
-            "an array of shape (n, d), one row per place",
-            f"shape {array.shape}",
-            "use .reshape(-1, 1) for one dimension, or [x] for one place",
-        )
-    if not np.all(np.isfinite(array)):
-        row = int(np.argmin(np.isfinite(array).all(axis=1)))
-        raise InvalidInput(argument, "finite coordinates", f"{array[row].tolist()} in row {row}", "remove or repair it")
-    return array
+    """X as (N, D) finite numbers, or an InvalidInput that says what to do."""
+    return finite_table(argument, X)
+
+
+def batched(parameter: Any, axes: int) -> Array:
+    """A scalar parameter, or a batch of them with `axes` axes to the right."""
+    value = np.asarray(parameter, dtype=float)
+    return value.reshape(value.shape + (1,) * axes) if value.ndim else value
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """k(x, z) = variance: an unknown offset."""
+
+    variance: Any = positive(1.0, "variance")
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return batched(self.variance, 2) * np.ones((len(X), len(Z)))
+
+    def diag(self, X: Array) -> Array:
+        return batched(self.variance, 1) * np.ones(len(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
 
 
 def _lift(value: Kernel | float) -> Kernel:
-    from gainful.kernels.simple import Constant  # Constant is itself a kernel: the one circle in this room
-
-    if isinstance(value, Kernel):
-        return value
-    return Constant(value)
+    return value if isinstance(value, Kernel) else Constant(value)
 
 
 @dataclass(frozen=True)
