@@ -4,8 +4,8 @@
   `simulate(g, rng)`; closed forms may replace what then follows by quadrature. For a likelihood without parameters
   `gainful.Likelihood` makes one from two functions. Checked by `gainful.testing.check_instrument`.
 - `Kernel`: a covariance function. Subclass it as a frozen dataclass whose fields are declared with
-  `gainful.parameters`, and give `matrix`, `diag`, `vjp` and the pullbacks to the inputs. Checked by
-  `gainful.testing.check_kernel`.
+  `gainful.parameters`, and give `matrix` and `diag`; `vjp` and the pullbacks to the inputs may replace what then
+  follows by differences. Checked by `gainful.testing.check_kernel`.
 - `Mean`: a mean function, likewise: `__call__`, `vjp` and `pullback_inputs`. Checked by `gainful.testing.check_mean`.
 - `Inference`: a way from data to a posterior: `solve(layout, mean, cov, start=None)` returns a `Solution`, Gaussian
   sites with the log evidence and a word on convergence. Give it to `GP.condition(data, inference=...)` or to a

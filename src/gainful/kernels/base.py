@@ -6,6 +6,9 @@
     k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
     k + k, k * k, 2.0 * k, k.on(dims)
 
+A kernel of one's own needs `matrix` and `diag`; what it does not say about derivatives is found by differences, at the
+price of two to four more matrices for each parameter and each dimension.
+
 Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here. A number in such an
 expression is a `Constant`.
 """
@@ -27,6 +30,9 @@ from gainful.parameters import Parametrised, Slot, positive
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
 
+_STEP = 1e-3  # in theta, and
+_PART = 1e-4  # of the extent of the places: where pullbacks are by differences
+
 
 @dataclass(frozen=True)
 class Kernel(Parametrised, ABC):
@@ -40,17 +46,27 @@ class Kernel(Parametrised, ABC):
     def diag(self, X: Array) -> Array:
         """k(x, x) for each row, (N,)."""
 
-    @abstractmethod
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        """K and the map from G = dL/dK (N, M) to dL/dtheta (P,)."""
+        """K and the map from G = dL/dK (N, M) to dL/dtheta (P,); by differences where there is no closed form."""
 
-    @abstractmethod
+        def back(G: Array) -> Array:
+            theta = self.theta
+
+            def along(i: int) -> Callable[[float], Array]:
+                direction = np.arange(len(theta)) == i
+                return lambda h: self.with_theta(theta + h * direction).matrix(X, Z)
+
+            return np.array([float(np.sum(G * slope(along(i), _STEP))) for i in range(len(theta))])
+
+        return self.matrix(X, Z), back
+
     def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        """dL/dX (N, D) for G = dL/dK, with Z held fixed."""
+        """dL/dX (N, D) for G = dL/dK, with Z held fixed; by differences where there is no closed form."""
+        return _along_inputs(lambda moved: np.sum(G * self.matrix(moved, Z), axis=1), X, np.concatenate([X, Z]))
 
-    @abstractmethod
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        """dL/dX (N, D) for g = dL/d diag(X), (N,)."""
+        """dL/dX (N, D) for g = dL/d diag(X), (N,); by differences where there is no closed form."""
+        return _along_inputs(lambda moved: g * self.diag(moved), X, X)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         places = finite_table("X", X)
@@ -121,6 +137,26 @@ class Constant(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
+
+
+def slope(function: Callable[[float], Array], step: float) -> Array:
+    """The derivative at 0 by central differences at `step` and half of it, extrapolated: the error is of fourth order.
+
+    >>> round(float(slope(lambda h: np.exp(np.array(h)), 1e-3)), 12)
+    1.0
+    """
+    wide, narrow = ((function(h) - function(-h)) / (2.0 * h) for h in (step, 0.5 * step))
+    return np.asarray((4.0 * narrow - wide) / 3.0)
+
+
+def _along_inputs(rows: Callable[[Array], Array], X: Array, around: Array) -> Array:
+    """The derivatives (N, D) of a function whose rows (N,) depend on one place each, in steps that suit the places."""
+    width = np.ptp(around, axis=0) if len(around) else np.zeros(X.shape[1])
+    out = np.zeros_like(X)
+    for d in range(X.shape[1]):
+        direction = np.arange(X.shape[1]) == d
+        out[:, d] = slope(lambda h, along=direction: rows(X + h * along), _PART * (float(width[d]) or 1.0))  # type: ignore[misc]
+    return out
 
 
 def _lift(value: Kernel | float) -> Kernel:
