@@ -153,6 +153,30 @@ def test_the_reference_and_the_guide_list_every_strategy_and_what_it_makes() -> 
         assert f"`{name}`" in guide, f"docs/strategies.md says nothing of {name}"
 
 
+def test_modules_and_names_that_the_pages_mention_exist() -> None:
+    wrong = []
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+        for path in re.findall(r"`((?:\w+/)+\w+\.py|\w+\.py)`", prose):
+            if not any((base / path).is_file() for base in (ROOT, ROOT / "src" / "gainful")) and path != "median.py":
+                wrong.append(f"{page.relative_to(ROOT)}: {path}")
+        for dotted in re.findall(r"`(gainful(?:\.\w+)+)(?:\(\w*\))?`", prose):
+            if not _resolves(dotted):
+                wrong.append(f"{page.relative_to(ROOT)}: {dotted}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _resolves(dotted: str) -> bool:
+    """Whether a module, or a name in one, is there."""
+    for name, rest in ((dotted, None), tuple(dotted.rsplit(".", 1))):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        return rest is None or hasattr(module, rest)
+    return False
+
+
 def test_protocols_name_suites_that_exist() -> None:
     suites = set(re.findall(r"gainful\.testing\.(\w+)", gainful.protocols.__doc__ or ""))
     assert suites == set(gainful.testing.__all__)
