@@ -164,7 +164,6 @@ def test_what_a_committee_cannot_do_is_refused(post):
         (lambda: QueryByCommittee(2, over=many), "over"),
         (lambda: ok.score(post, gf.Binary(), many), "places"),
         (lambda: ok.score(post, gf.Point(0.1), X), "instrument"),
-        (lambda: ok.score(post, gf.Binary(), X, [gf.Query(gf.Binary(), [0.2])]), "given"),
     ):
         with pytest.raises(gf.InvalidInput) as refused:
             ask()

@@ -130,7 +130,6 @@ def test_what_the_ivm_cannot_do_is_refused(post):
         (lambda: IVM(X, [True] * 5).score(post, gf.Binary(), X + 0.01), "places"),
         (lambda: IVM(X, [True] * 4).score(post, gf.Binary(), X), "answers"),
         (lambda: IVM().score(gf.Belief([post]), gf.Binary(), X), "belief"),
-        (lambda: IVM().score(post, gf.Binary(), X, [gf.Query(gf.Binary(), [0.2])]), "given"),
     ):
         with pytest.raises(gf.InvalidInput) as refused:
             ask()
@@ -219,7 +218,6 @@ def test_what_the_svm_cannot_do_is_refused(post):
         (lambda: ActiveSVM().score(post, gf.Preference(), PAIRS), "instrument"),
         (lambda: ActiveSVM().score(mixed, gf.Binary(), X), "instrument"),
         (lambda: ActiveSVM().score(gf.Belief([post]), gf.Binary(), X), "belief"),
-        (lambda: ActiveSVM().score(post, gf.Binary(), X, [gf.Query(gf.Binary(), [0.2])]), "given"),
     ):
         with pytest.raises(gf.InvalidInput) as refused:
             ask()

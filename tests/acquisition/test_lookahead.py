@@ -57,8 +57,8 @@ def test_a_step_is_one_step_of_moment_matching_by_hand(instrument):
         elif isinstance(instrument, gf.Point):
             cases = [(q, m[i] + step.outlook.d1[i, q, 0] * (v[i] + instrument.noise**2)) for q in (10, 30)]
         else:
-            (nodes, _) = lookahead._interval_nodes(instrument.predict(m, v))
-            cases = [(q, nodes.reshape(-1, len(m), 2)[q, i]) for q in (5, 20, 60)]
+            nodes = instrument.outcomes(m, v).answers
+            cases = [(q, nodes[q, i]) for q in (5, 20, 60)]
         for q, answer in cases:
             wanted = ahead.by_hand(post, instrument, query, answer, reference, digits=True)
             own = 2 if instrument.query == "pair" else 1

@@ -29,7 +29,7 @@ def test_the_published_estimate_converges_to_the_exact_information(instrument):
 
 def test_only_the_published_instruments_have_a_published_estimate():
     prior = gf.GP(gf.SE()).condition(gf.Data())
-    for instrument in (gf.Binary(), gf.Interval(0.1)):
+    for instrument in (gf.Binary(guess=0.1), gf.Count(), gf.Interval(0.1)):
         with pytest.raises(gf.InvalidInput):
             sampled_information(prior, instrument, [[0.0]], 0)
     with pytest.raises(gf.InvalidInput, match="samples"):

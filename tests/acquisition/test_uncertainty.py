@@ -119,8 +119,6 @@ def test_uncertainty_satisfies_what_every_goal_must(post, belief, goal):
     for instrument, queries in DISCRETE + (NUMBERS if isinstance(goal, Entropy) else []):
         check_goal(goal, post, instrument, queries)
         check_goal(goal, belief, instrument, queries)
-    with pytest.raises(gf.InvalidInput, match="pending"):
-        goal.score(post, gf.Binary(), X, [gf.Query(gf.Binary(), [0.2])])
 
 
 def test_numbers_have_no_likeliest_answer(post):
@@ -166,11 +164,9 @@ def test_the_closed_form_is_refused_where_it_was_not_published(post, belief):
         (post, gf.Binary(guess=0.1), X),
         (post, gf.Binary(lapse=0.1), X),
         (post, gf.Preference(0.0), PAIRS),
-        (post, gf.Ordinal([0.0], 1.0), X),
+        (post, gf.Ordinal([0.0, 1.0], 1.0), X),  # one threshold at zero with unit noise would be the same yes/no
         (post, gf.Point(0.1), X),
         (belief, gf.Binary(), X),
     ):
         with pytest.raises(gf.InvalidInput, match="Learn"):
             BALDClosedForm().score(believed, instrument, queries)
-    with pytest.raises(gf.InvalidInput, match="pending"):
-        BALDClosedForm().score(post, gf.Binary(), X, [gf.Query(gf.Binary(), [0.2])])

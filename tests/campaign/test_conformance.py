@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
-from gainful import goals
+from gainful import acquisition
 from gainful.campaign import FileJournal, MemoryJournal
 from gainful.testing import check_goal, check_journal
 
@@ -73,20 +73,20 @@ REFERENCE = [[0.1, 0.1], [0.6, 0.9]]
 @pytest.mark.parametrize(
     "goal",
     [
-        goals.BALDClosedForm(),
-        goals.Entropy(),
-        goals.Margin(),
-        goals.QueryByCommittee(size=5, measure="vote"),
-        goals.IVM(),
-        goals.Kapoor(REFERENCE),
-        goals.Zhu(REFERENCE),
-        goals.ExpectedError(REFERENCE),
-        goals.ExpectedModelChange(REFERENCE),
-        goals.IntegratedVariance(REFERENCE),
-        goals.DOptimal(REFERENCE),
-        goals.Conformal(),
-        goals.LogExpectedImprovement(),
-        goals.UpperConfidenceBound(),
+        acquisition.BALDClosedForm(),
+        acquisition.Entropy(),
+        acquisition.Margin(),
+        acquisition.QueryByCommittee(size=5, measure="vote"),
+        acquisition.IVM(),
+        acquisition.Kapoor(REFERENCE),
+        acquisition.Zhu(REFERENCE),
+        acquisition.ExpectedError(REFERENCE),
+        acquisition.ExpectedModelChange(REFERENCE),
+        acquisition.IntegratedVariance(REFERENCE),
+        acquisition.DOptimal(REFERENCE),
+        acquisition.Conformal(),
+        acquisition.LogExpectedImprovement(),
+        acquisition.UpperConfidenceBound(),
     ],
     ids=lambda goal: type(goal).__name__,
 )

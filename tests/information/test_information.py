@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 import gainful as gf
 from gainful.information.entropy import binary_entropy, conditional_entropy, interval_entropy, uniform_plus_normal
-from gainful.information.single import _expected_set_entropy
+from gainful.information.single import expected_set_entropy
 
 SPREADS = [1e-3, 1e-2, 0.1, 0.6, 0.74, 0.76, 1.0, 3.0, 30.0, 1e3]  # times the noise
 
@@ -119,7 +119,7 @@ def test_information_of_intervals_equals_brute_force(spread, width):
 def test_conditional_entropy_of_a_pair_equals_brute_force(spread, rho):
     m = np.array([0.3, -0.6])
     v = spread**2 * np.array([[1.0, rho * 0.8], [rho * 0.8, 0.64]])
-    got = _expected_set_entropy(m[None], v[None])[0]
+    got = expected_set_entropy(m[None], v[None])[0]
     a, b = spread, 0.8 * spread
     cut = lambda centre, sd: np.unique(np.clip((np.array([-9.0, -4.0, 0.0, 4.0, 9.0]) - centre) / sd, -9, 9))  # noqa: E731
     x, w = np.polynomial.legendre.leggauss(60)
@@ -190,7 +190,7 @@ def test_without_noise_the_information_is_the_entropy_of_the_answer():
     post = _at(0.2, 1.0)
     p = ndtr(0.2 - np.array([-0.4]))
     assert gf.information(post, gf.Ordinal([-0.4], 0.0), [[0.0]])[0] == pytest.approx(binary_entropy(p)[0])
-    assert conditional_entropy(gf.Ordinal([-0.4], 0.0)) is None
+    assert conditional_entropy(gf.Ordinal([-0.4], 0.0).channel()) is None
 
 
 def test_cost_and_normalisation_divide():

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 import gainful as gf
+from gainful.acquisition import score_beyond
 from gainful.information import Estimate, information_estimate, joint_estimate, joint_information
 from gainful.information.joint import _by_outcomes, _in_order
 from gainful.information.readings import read_with
@@ -225,13 +226,14 @@ def test_joint_information_obeys_its_laws(queries):
         assert 0.0 <= more <= fewer + 1e-7 <= singles[i] + 2e-7
 
 
-def test_goals_pass_on_what_is_given():
+def test_information_and_what_wraps_it_are_exact_beyond_what_is_pending():
     post, given = _curve(), [_query(LOOK, 0.3)]
     X = [[0.35], [0.9]]
     bits = gf.information(post, LOOK, X, pending=given)
-    np.testing.assert_array_equal(gf.Learn().score(post, LOOK, X, given), bits)
-    np.testing.assert_allclose(gf.PerCost(gf.Learn()).score(post, LOOK, X, pending=given), bits / LOOK.cost)
-    np.testing.assert_allclose(gf.Normalised(gf.Learn()).score(post, LOOK, X, pending=given), bits / np.log2(3))
+    dear = gf.Ordinal(LOOK.thresholds, LOOK.noise, cost=2.5)
+    np.testing.assert_array_equal(score_beyond(gf.Learn(), post, LOOK, X, given), bits)
+    np.testing.assert_allclose(score_beyond(gf.PerCost(gf.Learn()), post, dear, X, given), bits / 2.5)
+    np.testing.assert_allclose(score_beyond(gf.Normalised(gf.Learn()), post, LOOK, X, given), bits / np.log2(3))
     np.testing.assert_array_equal(gf.information(post, LOOK, X, pending=[]), gf.information(post, LOOK, X))
     assert bits[0] < 0.8 * gf.information(post, LOOK, X)[0]
 
@@ -241,7 +243,7 @@ def _estimated(post, instrument, places, given, scan=False):
     places = np.asarray(places, dtype=float)
     if scan:
         places = np.concatenate([places] * (65 // len(places) + 1))
-    return _by_outcomes(read_with(post, _in_order(given), instrument, places))
+    return _by_outcomes(instrument, read_with(post, _in_order(given), instrument, places))
 
 
 GIVEN = {

@@ -197,7 +197,7 @@ def test_learning_from_a_belief_is_a_goal(belief, instrument, about):
 def test_what_cannot_be_asked_of_a_belief_is_refused(belief):
     pending = [gf.Query(gf.Binary(), [0.2])]
     for ask, argument in (
-        (lambda: gf.information(belief, gf.Binary(), X, pending=pending), "given"),
+        (lambda: gf.information(belief, gf.Binary(), X, pending=pending), "pending"),
         (lambda: gf.information(belief, gf.Binary(), X, about="everything"), "about"),
         (lambda: gf.information(belief.posteriors[0], gf.Binary(), X, about="hyperparameters"), "belief"),
         (lambda: gf.information(belief, gf.Interval(0.1), X), "width"),

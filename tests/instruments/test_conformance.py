@@ -65,11 +65,11 @@ def test_probabilities_of_all_answers_sum_to_one():
     for instrument in [gf.Ordinal([-0.4, 0.5], 0.1), gf.Ordinal([0.0], 0.0), gf.Binary(0.1, 0.2), gf.Preference(0.0)]:
         np.testing.assert_allclose(instrument.predict(m, v).probabilities.sum(axis=1), 1.0, rtol=1e-12)
     cov = np.stack([np.eye(2) + s for s in (0.0, 1.0, 3.0)])
-    np.testing.assert_allclose(gf.Detection().answers(m[:, None] * [1.0, 0.5], cov).probabilities.sum(1), 1.0)
+    np.testing.assert_allclose(gf.Detection().predict(m[:, None] * [1.0, 0.5], cov).probabilities.sum(1), 1.0)
 
 
 def test_interval_answers_have_a_density_that_integrates_to_one():
-    answers = gf.Interval(0.1, width=0.6).answers(np.array([0.3]), np.array([0.5]))
+    answers = gf.Interval(0.1, width=0.6).predict(np.array([0.3]), np.array([0.5]))
     grid = np.linspace(-8, 8, 20001)
     density = np.exp([answers.log_prob(np.array([a]))[0] for a in grid[::10]])
     assert np.trapezoid(density, grid[::10]) == pytest.approx(1.0, abs=1e-9)
@@ -86,7 +86,7 @@ def test_simulated_answers_have_the_frequencies_that_are_predicted():
         np.testing.assert_allclose(share, predicted.probabilities[0], atol=0.012)
     pairs = np.column_stack([g, -g])
     share = gf.Detection().simulate(pairs, rng).mean()
-    assert share == pytest.approx(gf.Detection().answers(pairs[:1], np.zeros((1, 2, 2))).probability[0], abs=0.012)
+    assert share == pytest.approx(gf.Detection().predict(pairs[:1], np.zeros((1, 2, 2))).probability[0], abs=0.012)
 
 
 def test_cost_and_rates_are_checked():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from gainful.selection.fantasy import expecting
 
 import gainful as gf
 from gainful.acquisition import score_and_gradient
+from gainful.inference.fantasy import fantasize
 from gainful.information.gradient import information_and_gradient
 from gainful.selection import Option, choose
 from gainful.selection.choose import candidates
@@ -87,7 +87,7 @@ def test_wrappers_scale_the_gradient_and_other_goals_have_none():
     np.testing.assert_allclose(plain[1] / np.log2(100), share[1])
 
     class Flat:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return np.zeros(len(places))
 
     assert score_and_gradient(Flat(), post, lab, X) is None
@@ -122,7 +122,7 @@ def test_climbing_stays_where_a_constraint_holds():
 
 def test_a_goal_without_a_gradient_is_climbed_by_differences():
     class Hill:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return -np.sum((places - [0.31, 1.7]) ** 2, axis=1)
 
     post = mixed_posterior(np.random.default_rng(5))
@@ -211,7 +211,7 @@ def test_nowhere_to_measure_is_none_and_scores_that_are_no_numbers_are_refused()
     assert choose(gf.Random(), post, [], np.random.default_rng(0)) is None
 
     class Broken:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return np.full(len(places), np.nan)
 
     with pytest.raises(gf.InvalidInput, match="goal"):
@@ -243,7 +243,7 @@ def test_counting_on_numbers_that_are_on_their_way_is_exact():
     pending = [gf.Query(lab, x) for x in X[:3]]
     C, cross = post.covariance(X[:3]), post.covariance(X[:3], X)
     by_hand = post.variance(X) - np.einsum("im,im->m", cross, np.linalg.solve(C + 0.09 * np.eye(3), cross))
-    hoped = expecting(post, pending)
+    hoped = fantasize(post, pending)
     np.testing.assert_allclose(hoped.variance(X), by_hand, rtol=1e-8)
     np.testing.assert_allclose(hoped.mean(X), post.mean(X), atol=1e-10)
     bits = gf.information(post, lab, X, pending=pending)
@@ -255,9 +255,13 @@ def test_counting_on_other_answers_leaves_the_mean_and_lowers_the_variance_where
     pending = [gf.Query(gf.Binary(), [0.2, 0.3]), gf.Query(gf.Ordinal([0.0], 0.1), [0.8, -2.0])]
     pending += [gf.Query(gf.Preference(), [[0.1, 0.1], [0.2, 0.2]])]
     here = np.array([q.place for q in pending[:2]])
-    hoped = expecting(post, pending)
+    hoped = fantasize(post, pending)
     np.testing.assert_allclose(hoped.mean(here), post.mean(here), atol=1e-10)
     assert np.all(hoped.variance(here) < post.variance(here))
+    pair = pending[2].place[None]
+    before, after = (belief.marginals(gf.Preference(), pair) for belief in (post, hoped))
+    assert after[0] == pytest.approx(before[0], abs=1e-10)
+    assert after[1] < before[1]
 
 
 def test_with_queries_pending_the_place_is_still_the_best_of_a_dense_grid():

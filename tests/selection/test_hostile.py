@@ -97,7 +97,7 @@ assert np.all(gf.information(post, gf.Detection(), X) > 0)
 def test_a_goal_is_never_asked_about_places_outside_the_box():
     @dataclass(frozen=True)
     class Root:
-        def score(self, belief, instrument, places, pending=()):
+        def score(self, belief, instrument, places):
             return -np.sqrt(places[:, 0])  # no number for what lies below 0
 
     part = LINE.where(gf.Within(x=(0.0, 0.8)))

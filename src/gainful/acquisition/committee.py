@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import AMOUNT
 from gainful.data import as_queries
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.belief import Belief
@@ -107,6 +108,8 @@ class QueryByCommittee:
     True
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     size: int = 100
     measure: str = "vote"
     seed: int = 0
@@ -128,7 +131,7 @@ class QueryByCommittee:
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         if instrument.values is None:
             raise InvalidInput(
-                "instrument", "one with a few answers, such as Binary, Ordinal, Preference or Detection", instrument,
+                "instrument", "one with discrete answers, such as Binary, Ordinal, Preference or Detection", instrument,
                 "a committee votes on a few answers; use Learn() or Entropy() for numbers",
             )  # fmt: skip
         queries, _ = as_queries(instrument, places)

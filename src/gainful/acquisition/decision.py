@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
+from gainful.acquisition.base import AMOUNT, SIGNED
 from gainful.acquisition.lookahead import Step, steps
 from gainful.checks import require_not_negative, require_positive
 from gainful.data import as_queries
@@ -153,6 +154,8 @@ class ExpectedError:
     [-0.332, -0.5]
     """
 
+    scale: ClassVar[str] = SIGNED
+
     reference: Any = field(repr=False)
     predict: Instrument | None = None
     loss: str = "zero-one"
@@ -183,6 +186,8 @@ class Zhu:
     queries that are not labelled: where the candidate is one of them, its own risk is gone once it is answered. That
     own part is uncertainty sampling, the rest what the answer tells about the others.
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     reference: Any = field(repr=False)
     predict: Instrument | None = None
@@ -219,6 +224,8 @@ class Kapoor:
     A reference that is answered moves from J_U to J_L. Risk and cost are in one unit: `price` is the risk that one unit
     of the instrument's cost is worth. Below zero, an answer is not worth its cost. Two-answer instruments only.
     """
+
+    scale: ClassVar[str] = SIGNED
 
     reference: Any = field(repr=False)
     missed: float = 1.0
@@ -279,6 +286,8 @@ class ExpectedErrorReduction:
     [0.5]
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     reference: Any = field(repr=False)
     loss: str = "squared"
 
@@ -308,6 +317,8 @@ class ExpectedModelChange:
     has for parameters). One step moves the mean by cᵀ d1, so the norm is |d1| times the root mean square of c, and
     E|d1| is √(2/π)/√(v + noise²) for a number.
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     reference: Any = field(repr=False)
 

@@ -14,11 +14,12 @@ score is the criterion now minus its expectation after the answer: larger is bet
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import AMOUNT
 from gainful.acquisition.lookahead import Step, steps
 from gainful.data import as_queries
 from gainful.inference.posterior import Posterior
@@ -105,6 +106,8 @@ class ALM:
     choose between instruments; it likes edges, where variance is largest and an answer tells least about the inside.
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
         _, v = belief.marginals(instrument, places)
@@ -124,6 +127,8 @@ class IntegratedVariance:
     [0.25]
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     reference: Any = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -139,6 +144,8 @@ ALC = IntegratedVariance
 @dataclass(frozen=True)
 class AOptimal:
     """tr Σ − Σ_y P(y) tr Σ(y): what the answer takes off the total variance at the reference places."""
+
+    scale: ClassVar[str] = AMOUNT
 
     reference: Any = field(repr=False)
 
@@ -162,6 +169,8 @@ class DOptimal:
     the determinant is over the directions in which f at the reference is still uncertain.
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     reference: Any = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -184,6 +193,8 @@ class EOptimal:
     Places and pairs by rank-one updates of one eigendecomposition, O(R) per bisection; sets by an eigendecomposition
     for every candidate and answer, O(R³).
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     reference: Any = field(repr=False)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import AMOUNT
 from gainful.data import Query
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
@@ -36,6 +37,8 @@ class Learn:
     >>> Learn("function").score(prior, gf.Point(noise=1.0), [[0.0]]).tolist()
     [1.0]
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     about: str | Region = "function"
 
@@ -70,6 +73,8 @@ class EPIG:
     used at the reference; by default the one that asks. BALD about the function values what is learned far outside;
     this does not.
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     reference: Any = field(repr=False)
     predict: Instrument | None = None

@@ -1,27 +1,33 @@
-"""Goals for finding the largest (or smallest) value of f, the acquisition functions of Bayesian optimisation.
+"""Acquisition functions of Bayesian optimisation: queries that help to find the largest (or smallest) value of f.
 
 With f ~ N(μ, σ²) at a place, the incumbent f⁺ and z = (μ − f⁺)/σ:
 
-    probability of improvement   Φ(z)                         Kushner 1964; lecture; structure 2.3
-    expected improvement         σ (φ(z) + z Φ(z))            Mockus 1978; structure 2.3
-    upper confidence bound       μ + √β σ                     Srinivas et al. 2010
+    probability of improvement   Φ(z)                          Kushner 1964; Gardner 2018, sec. 2.3
+    expected improvement         E_y[(E[f | y] − f⁺)⁺]         Mockus 1978; Frazier 2018
+    upper confidence bound       μ + √β σ                      Srinivas et al. 2010
 
-They speak of f itself, whatever the instrument reads, so an instrument that sees a place is all they ask for.
+Expected improvement is what the *answer* is expected to bring, the posterior mean that it leads to, so a precise and a
+coarse instrument differ. The posterior mean after a number with noise is N(μ, σ̃²) with σ̃ = σ²/√(σ² + noise²), and the
+average is σ̃ (φ(z̃) + z̃ Φ(z̃)) with z̃ = (μ − f⁺)/σ̃; without noise it is the textbook's. For other answers it is a sum over
+what may be answered. The other two speak of f itself, whatever the instrument reads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
-from gainful.checks import require_not_negative
+from gainful.acquisition.base import AMOUNT, LOG, SIGNED
+from gainful.checks import require_finite, require_not_negative
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
+from gainful.numerics.normal import log_pdf
 
 __all__ = [
     "MAXIMISE",
@@ -40,9 +46,6 @@ MAXIMISE, MINIMISE = 1, -1  # the sign with which f is to be large
 
 _TAIL = 3.0
 _TERMS = 44  # from _TAIL on the continued fraction is exact to 1e-14
-
-
-# ---------------------------------------------------------------------------------------------------------- formulas
 
 
 def log_expected_improvement(gain: Array, sd: Array) -> Array:
@@ -86,27 +89,42 @@ def best_mean(belief: Posterior, sign: int = MAXIMISE) -> float | None:
     return float(sign * np.max(sign * belief.mean(belief.data.layout.places)))
 
 
-def _gain(belief: Posterior, instrument: Instrument, places: ArrayLike,
-          incumbent: float | None, sign: int) -> tuple[Array, Array]:  # fmt: skip
-    """sign · (μ − f⁺) and σ, (M,) each. Before the first answer each place is compared with its own mean."""
+def improvement_spread(v: Array, noise: float) -> Array:
+    """σ̃ = v/√(v + noise²): the spread of the posterior mean that a number with this noise will lead to."""
+    return np.divide(v, np.sqrt(v + noise**2), out=np.zeros_like(v), where=v > 0.0)
+
+
+def _gain(
+    belief: Posterior, instrument: Instrument, places: ArrayLike, incumbent: float | None, sign: int
+) -> tuple[Array, Array]:
+    """sign · (μ − f⁺) and Var[f], (M,) each. Before the first answer each place is compared with its own mean."""
     refuse_mixture(belief)
     if instrument.query != "place":
         raise InvalidInput("instrument", "one that sees a place", instrument, "the optimum is sought place by place")
     m, v = belief.marginals(instrument, places)
     best = best_mean(belief, sign) if incumbent is None else incumbent
-    return np.zeros_like(m) if best is None else sign * (m - best), np.sqrt(v)
+    return np.zeros_like(m) if best is None else sign * (m - best), v
+
+
+def _log_over_answers(instrument: Instrument, m: Array, v: Array, gain: Array, sign: int) -> Array:
+    """log Σ_y P(y) (E[f | y] − f⁺)⁺ over what may be answered, (M,); −inf where no answer brings an improvement."""
+    certain = v <= 0.0
+    safe = np.where(certain, 1.0, v)
+    answers, weight = instrument.outcomes(m, safe)
+    Q = len(answers)
+    p = instrument.log_partition(answers.reshape(-1, *answers.shape[2:]), np.tile(m, Q), np.tile(safe, Q))
+    share = np.exp(p.log_z).reshape(Q, -1) if weight is None else weight
+    moved = np.where(share > 0.0, sign * safe * p.d1.reshape(Q, -1), 0.0)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.sum(share * np.maximum(gain + moved, 0.0), axis=0))
+        return np.where(certain, np.log(np.maximum(gain, 0.0)), found)
 
 
 def _check(sign: object, incumbent: object) -> None:
     if sign not in (1, -1) or isinstance(sign, bool):
         raise InvalidInput("sign", "1 to maximise or -1 to minimise", sign, "use MAXIMISE or MINIMISE")
-    if incumbent is None:
-        return
-    if isinstance(incumbent, bool) or not isinstance(incumbent, int | float | np.number) or not np.isfinite(incumbent):
-        raise InvalidInput("incumbent", "a finite number or None", incumbent, "None takes the best posterior mean")
-
-
-# ------------------------------------------------------------------------------------------------------------- goals
+    if incumbent is not None:
+        require_finite("incumbent", incumbent, "or None, which takes the best posterior mean")
 
 
 @dataclass(frozen=True)
@@ -126,28 +144,37 @@ class ProbabilityOfImprovement:
     incumbent: float | None = None
     sign: int = MAXIMISE
     margin: float = 0.0
+    scale: ClassVar[str] = AMOUNT
 
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
         require_not_negative("margin", self.margin, "0 counts any improvement")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        gain, sd = _gain(belief, instrument, places, self.incumbent, self.sign)
-        gain = gain - self.margin
+        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
+        gain, sd = gain - self.margin, np.sqrt(v)
         z = np.divide(gain, sd, out=np.where(gain > 0.0, np.inf, -np.inf), where=sd > 0.0)
         return np.asarray(ndtr(z))
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """E[max(f − f⁺, 0)], in the unit of f: by how much a place is expected to beat the incumbent.
+    """E_y[max(E[f | y] − f⁺, 0)], in the unit of f: what the answer is expected to bring beyond the incumbent.
 
     In the function's unit, so that dividing by cost makes sense; it is 0 in double precision from 38 standard
-    deviations below the incumbent. `LogExpectedImprovement` ranks places alike, and there too.
+    deviations below the incumbent. `LogExpectedImprovement` ranks places alike, and there too. The incumbent is the
+    best posterior mean at a measured place, or the one given.
+
+    >>> import gainful as gf
+    >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+    >>> precise, coarse = gf.Point(noise=0.0), gf.Point(noise=1.0)
+    >>> [ExpectedImprovement().score(prior, each, [[0.0]]).round(4).tolist() for each in (precise, coarse, gf.Binary())]
+    [[0.3989], [0.2821], [0.2821]]
     """
 
     incumbent: float | None = None
     sign: int = MAXIMISE
+    scale: ClassVar[str] = AMOUNT
 
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
@@ -155,32 +182,68 @@ class ExpectedImprovement:
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         return np.exp(LogExpectedImprovement(self.incumbent, self.sign).score(belief, instrument, places))
 
+    def score_and_gradient(
+        self, belief: Posterior, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        """The scores and their derivatives in the places; None for answers that are no numbers."""
+        found = LogExpectedImprovement(self.incumbent, self.sign).score_and_gradient(belief, instrument, places)
+        if found is None:
+            return None
+        amount = np.exp(found[0])
+        return amount, amount[:, None] * np.where(amount[:, None] > 0.0, found[1], 0.0)
+
 
 @dataclass(frozen=True)
 class LogExpectedImprovement:
-    """log E[max(f − f⁺, 0)]: never underflows, so a search can climb from anywhere (Ament et al. 2023)."""
+    """log E_y[max(E[f | y] − f⁺, 0)]: never underflows for a number, so a search can climb from anywhere (Ament et al.
+    2023). Per unit of cost, the logarithm of the cost is taken away."""
 
     incumbent: float | None = None
     sign: int = MAXIMISE
+    scale: ClassVar[str] = LOG
 
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        return log_expected_improvement(*_gain(belief, instrument, places, self.incumbent, self.sign))
+        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
+        channel = instrument.channel()
+        if channel is not None and channel.is_number:
+            return log_expected_improvement(gain, improvement_spread(v, channel.noise))
+        return _log_over_answers(instrument, belief.marginals(instrument, places)[0], v, gain, self.sign)
+
+    def score_and_gradient(
+        self, belief: Posterior, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        """The scores and their derivatives in the places; None for answers that are no numbers."""
+        channel = instrument.channel()
+        if channel is None or not channel.is_number:
+            return None
+        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
+        sd = np.maximum(improvement_spread(v, channel.noise), np.finfo(float).tiny)
+        logs, z, noise = log_expected_improvement(gain, sd), gain / sd, channel.noise**2
+        in_mean = self.sign * np.exp(log_ndtr(z) - logs)
+        in_sd = np.exp(log_pdf(z) - logs)
+        by_variance = np.divide(0.5 * v + noise, (v + noise) ** 1.5, out=np.zeros_like(v), where=v > 0.0)
+        back = belief.pullback(instrument, places, np.nan_to_num(in_mean), np.nan_to_num(in_sd * by_variance))
+        return logs, back
 
 
 @dataclass(frozen=True)
 class UpperConfidenceBound:
-    """sign · μ + √beta σ: the best that a place can reasonably be expected to hold (Srinivas et al. 2010)."""
+    """sign · μ + √beta σ: the best that a place can reasonably be expected to hold (Srinivas et al. 2010).
+
+    A bound may have either sign, so a cost cannot divide it.
+    """
 
     beta: float = 4.0
     sign: int = MAXIMISE
+    scale: ClassVar[str] = SIGNED
 
     def __post_init__(self) -> None:
         _check(self.sign, None)
         require_not_negative("beta", self.beta, "4 is two standard deviations")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        gain, sd = _gain(belief, instrument, places, 0.0, self.sign)
-        return gain + np.sqrt(self.beta) * sd
+        gain, v = _gain(belief, instrument, places, 0.0, self.sign)
+        return gain + np.sqrt(self.beta * v)

@@ -7,10 +7,12 @@ back to where answers are a toss-up. `Learn` subtracts what no measurement could
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import AMOUNT
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
@@ -72,6 +74,8 @@ class LeastConfidence:
     [0.5]
     """
 
+    scale: ClassVar[str] = AMOUNT
+
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return least_confidence(_log_probabilities(belief, instrument, places))
 
@@ -85,6 +89,8 @@ class Margin:
     >>> Margin().score(prior, gf.Ordinal([-1.0, 1.0], 0.1), [[0.0]]).round(3).tolist()
     [0.48]
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return small_margin(_log_probabilities(belief, instrument, places))
@@ -119,7 +125,7 @@ def _log_probabilities(belief: Posterior | Belief, instrument: Instrument, place
     answers = belief.answers(instrument, places)
     if not isinstance(answers, DiscreteAnswers):
         raise InvalidInput(
-            "instrument", "one with a few answers, such as Binary, Ordinal, Preference or Detection", instrument,
+            "instrument", "one with discrete answers, such as Binary, Ordinal, Preference or Detection", instrument,
             "use Entropy(), which numbers and intervals have as well",
         )  # fmt: skip
     return answers.log_probabilities

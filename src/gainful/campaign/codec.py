@@ -46,7 +46,7 @@ _ROOMS = (
 _BUILD: dict[type, Callable[[dict[str, Any]], Any]] = {
     space.Space: lambda fields: space.Space(*fields["dimensions"]),
     instruments.Likelihood: lambda fields: instruments.Likelihood(
-        *fields["functions"], **{name: value for name, value in fields.items() if name != "functions"}
+        *fields["functions"], answers=fields["possible"], cost=fields["cost"], name=fields["name"]
     ),
     space.Within: lambda fields: space.Within({name: (low, high) for name, low, high in fields["ends"]}),
 }

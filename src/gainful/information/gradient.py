@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _STEP = 1e-2
 _STENCIL = ((1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))  # f' ≈ Σ w (f(x + sh) − f(x − sh))/h, off by h⁴
+_PLAIN = ((1.0, 0.5),)  # off by h², where a value is dear
 
 
 def information_and_gradient(belief: Posterior, instrument: Instrument, places: ArrayLike) -> tuple[Array, Array]:
@@ -46,10 +47,12 @@ def _slopes(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:
         with np.errstate(divide="ignore"):
             return np.zeros_like(m), 0.5 / np.log(2.0) / (v + channel.noise**2)
     if m.ndim == 1:
-        sd = np.sqrt(np.maximum(v, np.finfo(float).tiny))
-        in_mean = _difference(lambda h: information_given(instrument, m + h * sd, v), m) / sd
-        in_variance = _difference(lambda h: information_given(instrument, m, v * np.exp(h)), m) / np.maximum(v, 1e-300)
-        return in_mean, in_variance
+        sd, stencil = np.sqrt(np.maximum(v, np.finfo(float).tiny)), _STENCIL if channel is not None else _PLAIN
+        by_variance = _difference(lambda h: information_given(instrument, m, v * np.exp(h)), m, stencil)
+        if instrument.shifts:
+            return np.zeros_like(m), by_variance / np.maximum(v, 1e-300)
+        in_mean = _difference(lambda h: information_given(instrument, m + h * sd, v), m, stencil) / sd
+        return in_mean, by_variance / np.maximum(v, 1e-300)
     k = m.shape[1]
     sd = np.sqrt(np.maximum(np.einsum("nii->ni", v), np.finfo(float).tiny))
     # A covariance may move in any entry by its smallest eigenvalue and still be one.
@@ -67,8 +70,10 @@ def _slopes(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:
     return d_mean, d_cov
 
 
-def _difference(function: Callable[[float], Array], like: Array) -> Array:
+def _difference(
+    function: Callable[[float], Array], like: Array, stencil: tuple[tuple[float, float], ...] = _STENCIL
+) -> Array:
     total = np.zeros(len(like))
-    for step, weight in _STENCIL:
+    for step, weight in stencil:
         total += weight * (function(step * _STEP) - function(-step * _STEP))
     return total / _STEP

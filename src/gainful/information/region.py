@@ -41,9 +41,9 @@ def region_information(
     With `pending`, beyond what those answers will tell: exactly for numbers, and otherwise counting on them as the
     Gaussian sites that they are worth.
     """
-    target = _target(belief, instrument, region, checked("pending", pending))
-    queries, _ = as_queries(instrument, places)
-    target.require_dimensions(queries)
+    waiting = checked("pending", pending)
+    queries = _queries(instrument, places, region)
+    target = _target(belief, instrument, region, waiting)
     out = np.zeros(len(queries))
     for part, case in target.cases(instrument, queries):
         out[part] = np.where(case.known, 0.0, target.bits(instrument, case))
@@ -54,9 +54,8 @@ def region_information_and_gradient(
     belief: Posterior, instrument: Instrument, places: ArrayLike, region: Region
 ) -> tuple[Array, Array]:
     """Bits about f in the region, (M,), and their derivatives in the places, shaped like them."""
+    queries = _queries(instrument, places, region)
     target = _target(belief, instrument, region, [])
-    queries, _ = as_queries(instrument, places)
-    target.require_dimensions(queries)
     bits, back = np.zeros(len(queries)), np.zeros(queries.shape)
     for part, case in target.cases(instrument, queries):
         found, in_mean, in_variance, in_cross = target.slopes(instrument, case)
@@ -104,14 +103,6 @@ class _Target:
     numbers: _Numbers | None
     white: Array | None
 
-    def require_dimensions(self, queries: Array) -> None:
-        dimensions = self.watched.queries.shape[-1]
-        if len(queries) and queries.shape[-1] != dimensions:
-            raise InvalidInput(
-                "points", f"places with {queries.shape[-1]} coordinates, like the queries", dimensions,
-                "match the columns",
-            )  # fmt: skip
-
     def cases(self, instrument: Instrument, queries: Array) -> Iterator[tuple[slice, _Case]]:
         """The queries a few at a time, so that arrays (M, R) of them fit into memory."""
         number, numbers = _numbered(self.watched.queries)
@@ -158,12 +149,22 @@ class _Target:
         return self.bits(instrument, case), by.mean @ self.weights, by.variance @ self.weights, in_cross
 
 
+def _queries(instrument: Instrument, places: ArrayLike, region: Region) -> Array:
+    _one_value("instrument", instrument)
+    queries, _ = as_queries(instrument, places)
+    dimensions = np.shape(region.points)[-1]
+    if len(queries) and queries.shape[-1] != dimensions:
+        raise InvalidInput(
+            "points", f"places with {queries.shape[-1]} coordinates, like the queries", dimensions, "match the columns"
+        )
+    return queries
+
+
 def _target(belief: Posterior | Belief, instrument: Instrument, region: Region, pending: list[Query]) -> _Target:
     if not isinstance(belief, Posterior):
         raise InvalidInput(
             "belief", "one posterior, to learn about a region", belief, "condition a GP on data, or ask each part"
         )
-    _one_value("instrument", instrument)
     sees: Instrument = Point() if np.ndim(region.points) == 2 else Preference()
     answers = region.answers
     if answers is not None:

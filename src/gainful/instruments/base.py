@@ -38,6 +38,7 @@ from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
 from gainful.instruments.channel import Channel
 from gainful.instruments.terms import Derivatives, Partition
+from gainful.numerics.quadrature import Tilted
 from gainful.parameters import Parametrised
 
 __all__ = [
@@ -94,6 +95,8 @@ class Instrument(Parametrised, ABC):
     most_places: ClassVar[int | None] = None  # of a set
     answer_axes: ClassVar[int] = 0  # 1 when one answer is itself a pair of numbers
     gaussian: ClassVar[bool] = False  # True when the likelihood is Gaussian in g, so that inference is exact
+    log_concave: ClassVar[bool] = False  # True when log_prob is concave in g for every answer, with `derivatives`
+    shifts: ClassVar[bool] = False  # True when a number's log_prob depends on answer − g alone, and has no channel
 
     cost: float = field(default=1.0, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
@@ -185,9 +188,13 @@ class Instrument(Parametrised, ABC):
         """Numbers in the function's unit that the answers speak of, for the scale of default priors; none as a rule."""
         return np.zeros(0)
 
+    def tilted(self, answers: Array, m: Array, v: Array) -> Tilted:
+        """p(g | answer) ∝ p(answer | g) N(g; m, v) for each observation, as nodes and weights."""
+        return generic.tilted_by(self, answers, m, v)
+
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
         """log Z = log ∫ p(answer | g) N(g; m, v) dg and its derivatives in m."""
-        return generic.partition(self.log_prob, answers, m, v)
+        return generic.partition(self, answers, m, v)
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
         """log p(answer | g) and its first three derivatives in g."""
@@ -214,6 +221,10 @@ class Instrument(Parametrised, ABC):
         if values is not None:
             return Outcomes(np.repeat(np.asarray(values)[:, None], len(m), axis=1), None)
         return Outcomes(*generic.outcomes(self, m, v))
+
+    def grain(self, answers: Array) -> float | None:
+        """A step of g that resolves log_prob of these answers, for sums on a lattice; None where it is not known."""
+        return None
 
     def window(self, answers: Array) -> Array | None:
         """(lo, hi, noise) of each answer, (n, 3), where it says no more than lo ≤ g + ε ≤ hi with ε ~ N(0, noise²).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,8 @@ class Count(Instrument):
     [-1.6931]
     """
 
+    log_concave: ClassVar[bool] = True
+
     @property
     def answers(self) -> str:
         return "count"
@@ -43,6 +45,9 @@ class Count(Instrument):
     def mentioned(self, answers: Array) -> Array:
         return np.log(answers + 0.5)
 
+    def grain(self, answers: Array) -> float:
+        return float(0.5 / np.sqrt(np.max(answers, initial=1.0) + 1.0))
+
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         return rng.poisson(np.exp(np.minimum(g, 40.0))).astype(float)  # NumPy draws no more than about 1e18
 
@@ -55,6 +60,7 @@ class Binomial(Instrument):
     [5.0]
     """
 
+    log_concave: ClassVar[bool] = True
     trials: int = 1
 
     def __post_init__(self) -> None:
@@ -67,6 +73,9 @@ class Binomial(Instrument):
 
     def describe(self, answer: Any) -> str:
         return f"{int(answer)} of {self.trials}"
+
+    def grain(self, answers: Array) -> float:
+        return float(0.5 / np.sqrt(self.trials))
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         y = as_numbers(answers, (n,), f"{n} counts")

@@ -15,11 +15,23 @@ from numpy.typing import ArrayLike, NDArray
 from gainful import checks
 from gainful.errors import InvalidInput
 from gainful.instruments.terms import Derivatives, Partition
-from gainful.numerics.quadrature import gauss_hermite, sinh_lattice, tilted
+from gainful.numerics.quadrature import Tilted, gauss_hermite, sinh_lattice, tilted, tilted_about_mode
 
-__all__ = ["as_booleans", "as_numbers", "derivatives", "outcomes", "partition", "pullback_theta", "refuse", "validate"]
+__all__ = [
+    "answer_nodes",
+    "as_booleans",
+    "as_numbers",
+    "derivatives",
+    "outcomes",
+    "partition",
+    "pullback_theta",
+    "refuse",
+    "tilted_by",
+    "validate",
+]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 LogProb = Callable[[Array, Array], Array]
 
 _CERTAIN = 1e-7  # of the size of g: a belief narrower than this is a point, and its averages are expansions about it
@@ -32,42 +44,62 @@ _DRAWS = 64  # simulated answers for each of the nodes of g, to locate the answe
 _ALL = 400  # counts that are all taken one by one; beyond, some stand for their neighbours
 
 
-class Simulated(Protocol):
-    """What nodes for averages over answers are made of."""
+class Generic(Protocol):
+    """What is asked of a likelihood here, and what it has for it."""
 
     @property
     def answers(self) -> Sequence[Any] | str: ...
 
-    def simulate(self, g: Array, rng: np.random.Generator) -> Array: ...
-
-    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition: ...
-
-
-class Learnable(Protocol):
-    """A likelihood with parameters of its own."""
+    @property
+    def log_concave(self) -> bool: ...
 
     @property
     def theta(self) -> Array: ...
 
+    def log_prob(self, answers: Array, g: Array) -> Array: ...
+
+    def simulate(self, g: Array, rng: np.random.Generator) -> Array: ...
+
+    def derivatives(self, answers: Array, g: Array) -> Derivatives: ...
+
+    def tilted(self, answers: Array, m: Array, v: Array) -> Tilted: ...
+
+    def log_partition(self, answers: Array, m: Array, v: Array) -> Partition: ...
+
     def with_theta(self, theta: ArrayLike) -> Any: ...
 
 
-def partition(log_prob: LogProb, answers: Array, m: Array, v: Array) -> Partition:
+def tilted_by(likelihood: Generic, answers: Array, m: Array, v: Array) -> Tilted:
+    """p(g | answer) for each observation: about the mode where the likelihood is log-concave, adaptively otherwise."""
+
+    def log_f(g: Array, which: Index) -> Array:
+        return likelihood.log_prob(answers[which, None], g)
+
+    if not likelihood.log_concave:
+        return tilted(log_f, m, v)
+
+    def slope_and_curvature(g: Array) -> tuple[Array, Array]:
+        d = likelihood.derivatives(answers, g)
+        return d.d1, d.d2
+
+    return tilted_about_mode(log_f, slope_and_curvature, m, v)
+
+
+def partition(likelihood: Generic, answers: Array, m: Array, v: Array) -> Partition:
     """log Z and its derivatives from the cumulants of the tilted distribution: dⁿ log Z/dmⁿ = κₙ/vⁿ for n ≥ 3."""
     sd = np.sqrt(v)
     point = sd <= _CERTAIN * (1.0 + np.abs(m))
     wide = np.flatnonzero(~point)
     out = [np.zeros(len(m)) for _ in range(6)]
     if wide.size:
-        mine = answers[wide]
-        found = tilted(lambda g, which: log_prob(mine[which, None], g), m[wide], v[wide])
+        found = likelihood.tilted(answers[wide], m[wide], v[wide])
         mean, variance, third, fourth = found.cumulants()
         parts = (found.log_z, mean / sd[wide], (variance - 1.0) / v[wide], variance, third, fourth)
         for whole, part in zip(out, parts, strict=True):
             whole[wide] = part
     (narrow,) = np.nonzero(point)
     if narrow.size:
-        d = derivatives(log_prob, answers[narrow], m[narrow])
+        d = likelihood.derivatives(answers[narrow], m[narrow])
         out[0][narrow] = d.log_p + 0.5 * v[narrow] * (d.d2 + d.d1**2)
         out[1][narrow], out[2][narrow], out[3][narrow] = d.d1, d.d2, 1.0 + v[narrow] * d.d2
         out[4][narrow] = v[narrow] ** 1.5 * d.d3
@@ -102,7 +134,7 @@ def _steadiest(found: Array) -> Array:
     return np.take_along_axis(found, best[None] + 1, axis=0)[0]
 
 
-def pullback_theta(likelihood: Any, answers: Array, m: Array, v: Array) -> Array:
+def pullback_theta(likelihood: Generic, answers: Array, m: Array, v: Array) -> Array:
     """d log Z/dtheta by central differences, (n, P)."""
     theta = likelihood.theta
     out = np.zeros((len(m), len(theta)))
@@ -118,36 +150,43 @@ def pullback_theta(likelihood: Any, answers: Array, m: Array, v: Array) -> Array
     return out
 
 
-def outcomes(likelihood: Simulated, m: Array, v: Array) -> tuple[Array, Array]:
-    """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count that is to be answered.
+def outcomes(likelihood: Generic, m: Array, v: Array) -> tuple[Array, Array]:
+    """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count that is to be answered."""
+    if not len(m):
+        return np.zeros((1, 0)), np.zeros((1, 0))
+    nodes, measure = answer_nodes(likelihood, m, v)
+    flat = nodes.ravel()
+    repeated = (np.tile(part, len(nodes)) for part in (m, v))
+    log_z = likelihood.log_partition(flat, *repeated).log_z.reshape(nodes.shape)
+    mass = np.where(np.isfinite(log_z), np.exp(log_z), 0.0) * measure
+    total = mass.sum(axis=0)
+    return nodes, mass / np.where(total > 0.0, total, 1.0)
+
+
+def answer_nodes(likelihood: Generic, m: Array, v: Array) -> tuple[Array, Array]:
+    """Answers (Q, M) and what each stands for (Q, M): a length, or a number of counts.
 
     A few simulated answers say where they lie. Numbers are placed by a sinh, dense in the middle and far into the
     tails; positive ones by their logarithm; counts one by one, or in growing steps where they are many.
     """
-    if not len(m):
-        return np.zeros((1, 0)), np.zeros((1, 0))
     z, share = gauss_hermite(9)
     rng = np.random.default_rng(0)
     g = m[:, None, None] + np.sqrt(v)[:, None, None] * z[:, None] + np.zeros(_DRAWS)
     drawn = np.asarray(likelihood.simulate(g, rng), dtype=float).reshape(len(m), -1)
-    drawn = np.log(np.maximum(drawn, 1e-300)) if likelihood.answers == "positive" else drawn
-    weight = np.repeat(share, _DRAWS) / _DRAWS
-    low, middle, high = (_quantile(drawn, weight, q) for q in (0.25, 0.5, 0.75))
     if likelihood.answers == "count":
         nodes, measure = _counts(drawn)
     else:
+        drawn = np.log(np.maximum(drawn, 1e-300)) if likelihood.answers == "positive" else drawn
+        weight = np.repeat(share, _DRAWS) / _DRAWS
+        low, middle, high = (_quantile(drawn, weight, q) for q in (0.25, 0.5, 0.75))
         x, measure = sinh_lattice()
         spread = np.maximum((high - low) / 1.35, 1e-12 * (1.0 + np.abs(middle)))
         nodes, measure = middle + spread * x[:, None], spread * measure[:, None]
         if likelihood.answers == "positive":
             nodes = np.exp(np.clip(nodes, -700.0, 700.0))
             measure = measure * nodes
-    flat = np.broadcast_to(nodes, (len(nodes), len(m))).ravel()
-    repeated = (np.tile(part, len(nodes)) for part in (m, v))
-    log_z = likelihood.log_partition(flat, *repeated).log_z.reshape(len(nodes), len(m))
-    mass = np.where(np.isfinite(log_z), np.exp(log_z), 0.0) * measure
-    total = mass.sum(axis=0)
-    return np.array(np.broadcast_to(nodes, mass.shape)), mass / np.where(total > 0.0, total, 1.0)
+    shape = (len(nodes), len(m))
+    return np.array(np.broadcast_to(nodes, shape)), np.array(np.broadcast_to(measure, shape))
 
 
 def _quantile(drawn: Array, weight: Array, q: float) -> Array:

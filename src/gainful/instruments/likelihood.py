@@ -45,7 +45,7 @@ class Likelihood(Instrument):
     """
 
     functions: tuple[LogProb, Simulate]
-    answers: Any  # type: ignore[assignment]  # a field where the interface has a property
+    possible: tuple[Any, ...] | str
 
     def __init__(
         self, log_prob: LogProb, simulate: Simulate, *, answers: Any, cost: float = 1.0, name: str | None = None
@@ -53,10 +53,14 @@ class Likelihood(Instrument):
         for argument, function in (("log_prob", log_prob), ("simulate", simulate)):
             if not callable(function) or not hasattr(function, "__name__"):
                 raise InvalidInput(argument, "a named function", function, "use def: a journal writes down its name")
-        own = {"functions": (log_prob, simulate), "answers": _possible(answers), "cost": cost, "name": name}
+        own = {"functions": (log_prob, simulate), "possible": _possible(answers), "cost": cost, "name": name}
         for attribute, value in own.items():
             object.__setattr__(self, attribute, value)
         self.__post_init__()
+
+    @property
+    def answers(self) -> tuple[Any, ...] | str:
+        return self.possible
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         if isinstance(self.answers, str):

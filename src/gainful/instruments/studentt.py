@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ class StudentT(Instrument):
     [-0.9808]
     """
 
+    shifts: ClassVar[bool] = True
     noise: Any = positive(0.1, "noise")
     df: float = 4.0
 

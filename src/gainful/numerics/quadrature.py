@@ -33,6 +33,7 @@ __all__ = [
     "panels",
     "sinh_lattice",
     "tilted",
+    "tilted_about_mode",
 ]
 
 Array = NDArray[np.float64]
@@ -98,7 +99,7 @@ def normal_lattice(per_deviation: int, reach: float = _REACH) -> tuple[Array, Ar
 
 
 @lru_cache(maxsize=4)
-def sinh_lattice(spacing: float = 0.125, reach: float = 9.0) -> tuple[Array, Array]:
+def sinh_lattice(spacing: float = 0.15, reach: float = 9.0) -> tuple[Array, Array]:
     """Nodes x = sinh t and weights cosh t dt for ∫ h(x) dx over the line, h with tails down to those of x⁻³."""
     t = np.arange(-round(reach / spacing), round(reach / spacing) + 1) * spacing
     return np.sinh(t), spacing * np.cosh(t)
@@ -339,3 +340,72 @@ def _tilted(log_f: Integrand, m: Array, v: Array, owners: Index) -> tuple[Array,
     node = np.repeat(owner, 15)
     flat = z.ravel()
     return log_z, owners[node], flat, m[owners[node]] + sd[node] * flat, weight.ravel()
+
+
+_DROPS = np.array([0.0, 1.5, 8.0, 40.0])  # nats below the mode at which panels end
+_PER_PANEL = 12
+
+
+def tilted_about_mode(
+    log_f: Integrand, slope_and_curvature: Callable[[Array], tuple[Array, Array]], m: Array, v: Array
+) -> Tilted:
+    """The densities f_i(g) N(g; m_i, v_i) for log-concave f: Gauss–Legendre between the places where they have dropped.
+
+    slope_and_curvature(g) are the first two derivatives of log f_i at g (M,). The mode is Newton's, kept inside its
+    bracket; from there each side is followed down by 1.5, 8 and 40 nats. Exact to 1e-10 as a rule.
+
+    >>> found = tilted_about_mode(
+    ...     lambda g, which: -0.5 * (g - 1.0) ** 2, lambda g: (1.0 - g, -np.ones_like(g)), np.zeros(1), np.ones(1)
+    ... )
+    >>> print(f"{found.log_z[0]:.9f} {found.average(found.g)[0]:.9f}")
+    -0.596573590 0.500000000
+    """
+    sd = np.sqrt(v)
+    z = np.zeros(len(m))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(100):
+            first, second = slope_and_curvature(m + sd * z)
+            slope, curvature = sd * first - z, v * second - 1.0
+            step = np.clip(-slope / curvature, -0.5 * (1.0 + np.abs(z)), 0.5 * (1.0 + np.abs(z)))
+            z = z + np.where(np.isfinite(step), step, -0.5 * (1.0 + np.abs(z)))
+            if np.all(np.abs(step) < 1e-6 / np.sqrt(np.maximum(-curvature, 1.0))):
+                break
+        every = np.arange(len(m))
+
+        def height(at: Array) -> Array:
+            logs = log_f((m + sd * at)[:, None], every)[:, 0] - 0.5 * at**2
+            return np.where(np.isnan(logs), -np.inf, logs)
+
+        top = height(z)
+        width = 1.0 / np.sqrt(np.maximum(-curvature, 1.0))
+        cuts = [z + side * _fallen(height, z, top, side * width, drop) for side, drop in _sides()]
+        nodes, weight = panels(np.stack(cuts, axis=-1), _PER_PANEL)
+        logs = log_f(m[:, None] + sd[:, None] * nodes, every) - 0.5 * nodes**2 - top[:, None]
+    mass = weight * np.exp(np.where(np.isnan(logs), -np.inf, logs))
+    total = mass.sum(axis=1)
+    which = np.repeat(every, nodes.shape[1])
+    flat = nodes.ravel()
+    log_z = np.log(total) + top - 0.5 * np.log(2.0 * np.pi)
+    return Tilted(log_z, which, flat, m[which] + sd[which] * flat, (mass / total[:, None]).ravel())
+
+
+def _sides() -> list[tuple[float, float]]:
+    return [*((-1.0, drop) for drop in _DROPS[::-1]), *((1.0, drop) for drop in _DROPS[1:])]
+
+
+def _fallen(height: Callable[[Array], Array], z: Array, top: Array, unit: Array, drop: float) -> Array:
+    """How far from the mode the height has dropped by so much, in |z|: doubling, then halving to a tenth."""
+    if drop == 0.0:
+        return np.zeros_like(z)
+    far = np.full_like(z, np.sqrt(2.0 * drop))
+    low = np.zeros_like(z)
+    for _ in range(60):
+        short = height(z + unit * far) > top - drop
+        if not short.any():
+            break
+        low, far = np.where(short, far, low), np.where(short, 2.0 * far, far)
+    for _ in range(6):
+        middle = 0.5 * (low + far)
+        short = height(z + unit * middle) > top - drop
+        low, far = np.where(short, middle, low), np.where(short, far, middle)
+    return np.abs(unit) * far

@@ -32,7 +32,12 @@ def gradient(function: Callable[[Array], float], x: Array, step: float = 1e-3) -
 
 def assert_close(got: Array, wanted: Array, relative: float, law: str) -> None:
     """Agreement relative to the largest entry of what was wanted."""
-    scale = max(float(np.max(np.abs(wanted), initial=0.0)), 1e-8)
-    worst = float(np.max(np.abs(np.asarray(got) - wanted), initial=0.0))
+    found, finite = np.asarray(got), np.isfinite(wanted)
+    if not np.array_equal(found[~finite], np.asarray(wanted)[~finite]):  # the logarithm of zero is itself
+        raise AssertionError(
+            f"{law}: {found[~finite].tolist()} where {np.asarray(wanted)[~finite].tolist()} was wanted"
+        )
+    scale = max(float(np.max(np.abs(wanted[finite]), initial=0.0)), 1e-8)
+    worst = float(np.max(np.abs(found[finite] - wanted[finite]), initial=0.0))
     if not worst <= relative * scale:
         raise AssertionError(f"{law}: off by {worst:.2e} where {scale:.2e} is the scale (allowed {relative:.0e} of it)")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
+from gainful.acquisition.base import AMOUNT
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import binary_entropy
@@ -58,6 +60,8 @@ class BALDClosedForm:
     >>> BALDClosedForm().score(prior, gf.Binary(), [[0.0]]).round(4).tolist()
     [0.484]
     """
+
+    scale: ClassVar[str] = AMOUNT
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         unit = _unit(belief, instrument)

@@ -19,10 +19,12 @@ the first of them is chosen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
 from gainful.data import as_queries
@@ -73,6 +75,8 @@ class Conformal:
     Needs measured answers that are yes/no, ranks or preferences. It says how well answers fit in, not what they tell:
     like uncertainty sampling it keeps asking where answers are noisy.
     """
+
+    scale: ClassVar[str] = SIGNED
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         if not len(as_queries(instrument, places)[0]):

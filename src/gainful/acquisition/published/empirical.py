@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
 from gainful.data import as_queries
@@ -26,6 +28,8 @@ class EmpiricalError:
     The empirical error term of Kapoor et al. (2007) on its own, as in bald 5, which includes it to show what that term
     does: it prefers safe answers, which are the least informative. For comparison, not for use.
     """
+
+    scale: ClassVar[str] = SIGNED
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
