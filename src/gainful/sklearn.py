@@ -10,7 +10,7 @@ Inputs are not rescaled. The default kernel and the default priors take their sc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -43,12 +43,45 @@ __all__ = ["GPClassifier", "GPRegressor"]
 
 Array = NDArray[np.float64]
 Priors = Mapping[str, Prior] | Prior
+_Learned = tuple[GP, Posterior, Fitted | None]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 _MOST_LENGTHSCALES = 10  # with more features than this the default kernel has one lengthscale for all of them
 
 
-class GPRegressor(RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class _Estimator(BaseEstimator):
+    """What both estimators are given.
+
+    scikit-learn wants every parameter in the signature of `__init__`, and kept as it came: what a dataclass writes.
+    """
+
+    kernel: Kernel | None = None
+    mean: Mean | None = None
+    _: KW_ONLY
+    priors: Priors | None = None
+    starts: int = 4
+    learn: bool = True
+    random_state: RandomState = 0
+
+    n_features_in_: int = field(init=False)
+
+    def _places(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _learned(self, data: Data, inference: Inference | None, rng: np.random.Generator) -> _Learned:
+        """Learn the hyperparameters or keep them, and condition on the data."""
+        kernel = _default_kernel(data) if self.kernel is None else self.kernel
+        gp = GP(kernel, Zero() if self.mean is None else self.mean)
+        if not self.learn:
+            return gp, gp.condition(data, inference), None
+        found = fit(gp, data, priors=self.priors, inference=inference, starts=int(self.starts), rng=rng)
+        return found.gp, found.posterior, found
+
+
+@dataclass(eq=False, repr=False)
+class GPRegressor(RegressorMixin, _Estimator):
     """y = f(x) + ε with f ~ GP(mean, kernel) and ε ~ N(0, noise²).
 
     `kernel` None is SE with one lengthscale per feature, or one for all of them when there are more than 10; `mean`
@@ -68,35 +101,16 @@ class GPRegressor(RegressorMixin, BaseEstimator):
     [101.0]
     """
 
-    gp_: GP
-    posterior_: Posterior
-    fitted_: Fitted | None
-    noise_: float
-    log_evidence_: float
-    y_mean_: float
-    y_scale_: float
-    n_features_in_: int
+    noise: float = 0.1
+    normalize: bool = field(default=True, kw_only=True)
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        mean: Mean | None = None,
-        noise: float = 0.1,
-        *,
-        priors: Priors | None = None,
-        starts: int = 4,
-        learn: bool = True,
-        normalize: bool = True,
-        random_state: RandomState = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.mean = mean
-        self.noise = noise
-        self.priors = priors
-        self.starts = starts
-        self.learn = learn
-        self.normalize = normalize
-        self.random_state = random_state
+    gp_: GP = field(init=False)
+    posterior_: Posterior = field(init=False)
+    fitted_: Fitted | None = field(init=False)
+    noise_: float = field(init=False)
+    log_evidence_: float = field(init=False)
+    y_mean_: float = field(init=False)
+    y_scale_: float = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from places X (N, D) and numbers y (N,)."""
@@ -104,8 +118,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=float)
         self.y_mean_, self.y_scale_ = _location_and_scale(y) if self.normalize else (0.0, 1.0)
         data = Data().add(Point(noise=self.noise), X, (y - self.y_mean_) / self.y_scale_)
-        learning = _Learning(self.learn, self.priors, None, self.starts, _generator(self.random_state))
-        self.gp_, self.posterior_, self.fitted_ = learning.apply(self.kernel, self.mean, data)
+        self.gp_, self.posterior_, self.fitted_ = self._learned(data, None, _generator(self.random_state))
         self.noise_ = self.y_scale_ * _noise(self.posterior_)
         self.log_evidence_ = self.posterior_.log_evidence - len(y) * float(np.log(self.y_scale_))
         return self
@@ -134,12 +147,9 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         drawn = self.posterior_.sample(places, n_samples, _generator(random_state))
         return self.y_mean_ + self.y_scale_ * drawn.T
 
-    def _places(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
 
-
-class GPClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class GPClassifier(ClassifierMixin, _Estimator):
     """P(second class | x) = guess + (1 − guess − lapse) Φ(f(x)) with f ~ GP(mean, kernel).
 
     More than two classes: one such function per class against all others, and their probabilities divided by their sum.
@@ -155,35 +165,16 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
     ['low', 'high']
     """
 
-    classes_: NDArray[Any]
-    gp_: GP | tuple[GP, ...]
-    posterior_: Posterior | tuple[Posterior, ...]
-    fitted_: Fitted | tuple[Fitted, ...] | None
-    log_evidence_: float
-    n_features_in_: int
+    starts: int = field(default=2, kw_only=True)
+    guess: float = field(default=0.0, kw_only=True)
+    lapse: float = field(default=0.0, kw_only=True)
+    inference: Inference | None = field(default=None, kw_only=True)
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        mean: Mean | None = None,
-        *,
-        guess: float = 0.0,
-        lapse: float = 0.0,
-        priors: Priors | None = None,
-        inference: Inference | None = None,
-        starts: int = 2,
-        learn: bool = True,
-        random_state: RandomState = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.mean = mean
-        self.guess = guess
-        self.lapse = lapse
-        self.priors = priors
-        self.inference = inference
-        self.starts = starts
-        self.learn = learn
-        self.random_state = random_state
+    classes_: NDArray[Any] = field(init=False)
+    gp_: GP | tuple[GP, ...] = field(init=False)
+    posterior_: Posterior | tuple[Posterior, ...] = field(init=False)
+    fitted_: Fitted | tuple[Fitted, ...] | None = field(init=False)
+    log_evidence_: float = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from places X (N, D) and labels y (N,)."""
@@ -194,12 +185,11 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidInput(
                 "y", "labels of at least two classes", f"1 class, {self.classes_[0]!r}", "add the others"
             )
-        learning = _Learning(self.learn, self.priors, self.inference, self.starts, _generator(self.random_state))
+        rng = _generator(self.random_state)
         against_the_rest = range(len(self.classes_)) if len(self.classes_) > 2 else [1]
         instrument = Binary(guess=self.guess, lapse=self.lapse)
-        found = [
-            learning.apply(self.kernel, self.mean, Data().add(instrument, X, label == c)) for c in against_the_rest
-        ]
+        tasks = [Data().add(instrument, X, label == c) for c in against_the_rest]
+        found = [self._learned(data, self.inference, rng) for data in tasks]
         gps, posteriors, fits = zip(*found, strict=True)
         single = len(found) == 1
         self.gp_ = gps[0] if single else gps
@@ -234,28 +224,9 @@ class GPClassifier(ClassifierMixin, BaseEstimator):
 
     def _log_probabilities(self, X: ArrayLike) -> Array:
         """Of no and yes, for each of the functions that were learned: (1 or K, M, 2)."""
-        check_is_fitted(self)
-        places = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        places = self._places(X)
         posteriors = self.posterior_ if isinstance(self.posterior_, tuple) else (self.posterior_,)
         return np.stack([_log_no_and_yes(posterior, places) for posterior in posteriors])
-
-
-@dataclass(frozen=True)
-class _Learning:
-    """What both estimators do with data: learn the hyperparameters or keep them, and condition."""
-
-    learn: bool
-    priors: Priors | None
-    inference: Inference | None
-    starts: int
-    rng: np.random.Generator
-
-    def apply(self, kernel: Kernel | None, mean: Mean | None, data: Data) -> tuple[GP, Posterior, Fitted | None]:
-        gp = GP(_default_kernel(data) if kernel is None else kernel, Zero() if mean is None else mean)
-        if not self.learn:
-            return gp, gp.condition(data, self.inference), None
-        found = fit(gp, data, priors=self.priors, inference=self.inference, starts=int(self.starts), rng=self.rng)
-        return found.gp, found.posterior, found
 
 
 def _default_kernel(data: Data) -> Kernel:
@@ -274,8 +245,9 @@ def _location_and_scale(y: Array) -> tuple[float, float]:
 
 def _noise(posterior: Posterior) -> float:
     (instrument,) = posterior.data.instruments
-    assert isinstance(instrument, Point)
-    return float(instrument.noise)
+    channel = instrument.channel()
+    assert channel is not None
+    return channel.noise
 
 
 def _log_no_and_yes(posterior: Posterior, places: Array) -> Array:

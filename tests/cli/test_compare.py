@@ -15,7 +15,7 @@ import gainful as gf
 from gainful.cli.app import app
 from gainful.cli.compare import _remarks, _usual_folder
 from gainful.cli.tables import _with_half
-from gainful.lab.standings import Measure, Standing
+from gainful.lab.comparison_statistics import Measure, Standing
 from gainful.lab.statistics import Estimate
 
 COMMAND = [sys.executable, "-m", "gainful"]
@@ -70,7 +70,7 @@ def test_one_command_compares_says_what_it_left_out_and_writes_a_report(here: Pa
     assert page.count("data:image/png") == 2
     assert "· too few splits" in page
     assert "does not hold" not in page
-    with pytest.raises(gf.InvalidInput, match=r"a run with strategies \['bald', 'entropy'\].*, got .*--fresh"):
+    with pytest.raises(gf.InvalidInput, match=r"a run with strategies \['bald', 'entropy'\].*, got .*fresh"):
         call(*words, "--strategies", "bald,entropy")
 
 
@@ -145,7 +145,7 @@ def test_help_loads_neither_figures_nor_experiments() -> None:
     program = (
         "import sys\nfrom gainful.cli import main\nsys.argv = ['gainful', 'compare', '--help']\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'matplotlib', 'skactiveml', 'gainful.reproduce'} & set(sys.modules)))"
+        "print(sorted({'matplotlib', 'skactiveml', 'gainful.lab', 'gainful.papers'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "--hyperparameters" in out

@@ -14,8 +14,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import gainful as gf
-from gainful.cli import crew, live, report
 from gainful.cli.app import app
+from gainful.demo import fields, live, report
 from gainful.demo.survey import (
     BUDGET,
     GOALS,
@@ -190,18 +190,18 @@ def test_without_colours_or_room_the_maps_are_left_out() -> None:
 
 
 def interrupted_after(finished: Sequence[int]) -> Callable[..., Iterator[Comparison]]:
-    def surveyed(seeds: Sequence[int], watched: int) -> Iterator[Comparison]:
+    def survey_fields(seeds: Sequence[int], watched: int) -> Iterator[Comparison]:
         for seed in finished:
             yield comparison(seed, 0.5, 0.7)
         raise KeyboardInterrupt
 
-    return surveyed
+    return survey_fields
 
 
 def test_when_interrupted_the_fields_that_are_finished_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "surveyed", interrupted_after([1, 0, 3]))
+    monkeypatch.setattr(fields, "survey_fields", interrupted_after([1, 0, 3]))
     monkeypatch.setattr(report, "_image", lambda figure, title, words: title)  # drawing takes seconds
     code, printed, said = call("--out", str(tmp_path))
     assert (code, "of 2 fields" in printed) == (130, True)
@@ -212,7 +212,7 @@ def test_when_interrupted_the_fields_that_are_finished_are_reported(
 def test_when_interrupted_too_early_it_says_that_nothing_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "surveyed", interrupted_after([0]))
+    monkeypatch.setattr(fields, "survey_fields", interrupted_after([0]))
     code, printed, said = call("--out", str(tmp_path))
     assert (code, printed) == (130, "")
     assert "nothing was written" in said

@@ -80,7 +80,7 @@ def test_the_list_names_every_experiment_and_missing_data(here: Path, monkeypatc
     assert all(name in text for name in experiments())
     monkeypatch.delenv("GAINFUL_DATA", raising=False)
     mine = replace(find("own_experiment:MINE"), data=("wine.csv",))
-    monkeypatch.setattr("gainful.reproduce.experiments", lambda: {"mine": mine})
+    monkeypatch.setattr("gainful.papers.experiments", lambda: {"mine": mine})
     code, text = call("list")
     assert code == 0
     assert [words in text for words in ("mine", "my notebook", "My own", "missing: wine.csv")] == [True] * 4
@@ -104,7 +104,7 @@ def test_help_and_version_load_neither_figures_nor_clusters() -> None:
     program = (
         "import sys\nfrom gainful.cli import main\nsys.argv = ['gainful', *{!r}]\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({{'matplotlib', 'distributed', 'dask', 'gainful.reproduce'}} & set(sys.modules)))"
+        "print(sorted({{'matplotlib', 'distributed', 'dask', 'gainful.lab', 'gainful.papers'}} & set(sys.modules)))"
     )
     for words, expected in [(["--version"], f"gainful {gf.__version__}"), (["reproduce", "run", "--help"], "--quick")]:
         out = subprocess.run(

@@ -194,10 +194,19 @@ def test_learning_from_a_belief_is_a_goal(belief, instrument, about):
     )
 
 
+def test_pending_answers_move_the_weights_too():
+    """Two parts that a pending number will tell apart: nothing is left to learn about which is right."""
+    parts = [gf.GP(gf.SE(0.2), gf.ConstantMean(c)).condition(gf.Data()) for c in (-20.0, 20.0)]
+    belief, lab = gf.Belief(parts), gf.Point(0.5)
+    assert gf.information(belief, lab, [[9.0]], about="model")[0] == pytest.approx(1.0, abs=1e-6)
+    soon = [gf.Query(lab, [0.0])]
+    assert gf.information(belief, lab, [[9.0]], about="model", pending=soon)[0] == pytest.approx(0.0, abs=1e-9)
+    left = gf.information(belief, lab, [[9.0]], pending=soon)[0]
+    assert left == pytest.approx(gf.information(parts[0], lab, [[9.0]])[0], abs=1e-9)
+
+
 def test_what_cannot_be_asked_of_a_belief_is_refused(belief):
-    pending = [gf.Query(gf.Binary(), [0.2])]
     for ask, argument in (
-        (lambda: gf.information(belief, gf.Binary(), X, pending=pending), "pending"),
         (lambda: gf.information(belief, gf.Binary(), X, about="everything"), "about"),
         (lambda: gf.information(belief.posteriors[0], gf.Binary(), X, about="hyperparameters"), "belief"),
         (lambda: gf.information(belief, gf.Interval(0.1), X), "width"),

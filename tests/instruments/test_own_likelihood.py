@@ -49,12 +49,12 @@ KINDS = {
     "alarm": (ALARM, np.array([0.0, 1.0])),
     "count": (gf.Count(), np.arange(400.0)),
     "of ten": (gf.Binomial(trials=10), np.arange(11.0)),
-    "heavy": (gf.StudentT(0.4, df=3.0), np.sinh(np.linspace(-9, 9, 4001))),
-    "heavier": (gf.StudentT(1.5, df=5.0), np.sinh(np.linspace(-9, 9, 4001))),
+    "heavy": (gf.StudentT(0.4, df=3.0), np.sinh(np.linspace(-9, 9, 1501))),
+    "heavier": (gf.StudentT(1.5, df=5.0), np.sinh(np.linspace(-9, 9, 1501))),
 }
 
 
-def _grid(m, v, n=8001, reach=9.0):
+def _grid(m, v, n=1601, reach=9.0):
     f = m + np.sqrt(v) * np.linspace(-reach, reach, n)
     w = np.exp(-0.5 * ((f - m) ** 2) / v)
     return f, w / w.sum()
@@ -173,10 +173,10 @@ def test_the_gradient_of_the_evidence_is_its_derivative(name, inference):
 
 def test_parameters_of_an_own_instrument_are_learned():
     rng = np.random.default_rng(1)
-    X = np.linspace(0, 1, 60)[:, None]
-    y = np.sin(6 * X[:, 0]) + 0.2 * rng.laplace(size=60)
-    fitted = gf.fit(gf.GP(gf.SE(0.3)), gf.Data().add(Laplacian(), X, y))
-    assert 0.1 < fitted.values["Laplacian.width"] < 0.35
+    X = np.linspace(0, 1, 30)[:, None]
+    y = np.sin(6 * X[:, 0]) + 0.2 * rng.laplace(size=30)
+    fitted = gf.fit(gf.GP(gf.SE(0.3)), gf.Data().add(Laplacian(), X, y), starts=1)
+    assert 0.1 < fitted.values["Laplacian.width"] < 0.4
 
 
 def test_a_robust_reading_discounts_an_outlier():

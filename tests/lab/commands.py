@@ -10,7 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMMAND = [sys.executable, "-c", "from gainful.cli import main; main()", "reproduce"]
+# As a terminal starts it: whoever starts the tests may ignore SIGINT (nohup, many CI systems), which is inherited.
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from gainful.cli import main; main()"
+)
+COMMAND = [sys.executable, "-c", PROGRAM, "reproduce"]
 
 
 def environment(**toy: object) -> dict[str, str]:

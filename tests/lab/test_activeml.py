@@ -12,7 +12,7 @@ import gainful as gf
 from gainful.acquisition import Entropy, IntegratedVariance, LeastConfidence, Margin
 from gainful.lab import activeml, comparison
 from gainful.lab.activeml import ActiveML, activeml_strategies
-from gainful.lab.contenders import contender
+from gainful.lab.strategies_by_name import acquisition_by_name
 
 pytest.importorskip("skactiveml")
 
@@ -111,7 +111,7 @@ def test_draws_depend_on_the_seed_and_on_the_number_of_answers() -> None:
 
 
 def test_a_campaign_takes_it_as_its_goal_and_asks_every_place_once() -> None:
-    goal = contender("activeml:CoreSet", X, 0)
+    goal = acquisition_by_name("activeml:CoreSet", X, 0)
     campaign = gf.Campaign(gf.Pool(X), ASK, GP, goal, repeat=False)
     for _ in range(5):
         query = campaign.ask()
@@ -123,14 +123,14 @@ def test_what_it_does_not_know_is_said() -> None:
     with pytest.raises(gf.InvalidInput, match="got UncertaintySamplin; did you mean UncertaintySampling"):
         ActiveML("UncertaintySamplin")
     with pytest.raises(gf.InvalidInput, match=r"those of UncertaintySampling \(method, cost_matrix\), got colour"):
-        contender("activeml:UncertaintySampling:colour=red", X, 0)
+        acquisition_by_name("activeml:UncertaintySampling:colour=red", X, 0)
     with pytest.raises(
         gf.InvalidInput, match=r"what scikit-activeml's UncertaintySampling can work with.*it says: .*method no such is"
     ):
         ActiveML("UncertaintySampling", {"method": "no such"}).score(belief(ASK), ASK, X[6:])
     with pytest.raises(gf.InvalidInput, match=r"strategies: .*got activeml:CoreSt; did you mean CoreSet"):
-        contender("activeml:CoreSt", X, 0)
-    with pytest.raises(gf.InvalidInput, match="one instrument: Binary, Ordinal or Point"):
+        acquisition_by_name("activeml:CoreSt", X, 0)
+    with pytest.raises(gf.InvalidInput, match="one instrument, for a number or one of a few answers at a place, got"):
         ActiveML("CoreSet").score(belief(ASK), gf.Preference(), X[6:].reshape(-1, 2, 2))
 
 
@@ -149,4 +149,4 @@ def test_without_scikit_activeml_the_extra_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "skactiveml.pool", None)
     activeml.activeml_strategies.cache_clear()
     with pytest.raises(gf.MissingExtra, match=r"gainful\[activeml\]"):
-        contender("activeml:UncertaintySampling", X, 0)
+        acquisition_by_name("activeml:UncertaintySampling", X, 0)

@@ -15,15 +15,16 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 import gainful as gf
-from gainful.lab import Here, Processes, comparison, outcome, run
+from gainful.lab import Experiment, Here, Processes, comparison, outcome, run
 from gainful.lab.compare import _unconverged, run_split
-from gainful.lab.contenders import contender
+from gainful.lab.comparison_figures import _alike, draw_comparison
+from gainful.lab.comparison_statistics import Measure, Standing, standings
 from gainful.lab.curves import styles
 from gainful.lab.experiment import Claim
 from gainful.lab.repetition import derive_seed
 from gainful.lab.report import standing, verdict
-from gainful.lab.standings import Measure, Standing, _alike, draw, standings
 from gainful.lab.statistics import Estimate
+from gainful.lab.strategies_by_name import acquisition_by_name
 from gainful.priors import LogNormal
 
 SEED = derive_seed("compare", 0, '{"split":0}')
@@ -56,7 +57,7 @@ def original(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def small(table: Path, **options: object) -> gf.reproduce.Experiment:
+def small(table: Path, **options: object) -> Experiment:
     usual = {"strategies": ["bald", "random"], "inputs": ["width", "depth"], "hyperparameters": "pool"}
     given = usual | {"answers": 4, "splits": 3} | options
     return comparison(table, given.pop("answer", "class"), **given)
@@ -75,9 +76,9 @@ def split_of(table: Path, column: str) -> tuple[np.ndarray, np.ndarray, list[str
     return X[order[:30]], X[order[30:]], cells[:30], cells[30:]
 
 
-def one(experiment: gf.reproduce.Experiment, strategy: str) -> dict[str, np.ndarray]:
+def one(experiment: Experiment, strategy: str) -> dict[str, np.ndarray]:
     """The columns of one strategy's curve on the first split."""
-    given = {**experiment.common, **experiment.places, "split": 0}
+    given = {**experiment.common, **experiment.paths, "split": 0}
     rows = [row for row in run_split(given, SEED) if row["strategy"] == strategy]
     rows = [row for row in rows if "seconds" not in row]
     return {name: np.array([row[name] for row in rows]) for name in rows[0] if name != "strategy"}
@@ -228,9 +229,9 @@ def test_a_changed_table_or_comparison_is_not_continued(table: Path, original: P
     folder = Path(shutil.copytree(original, tmp_path / "copy"))
     changed = tmp_path / "mine.csv"
     changed.write_text(table.read_text().replace("up", "above"))
-    with pytest.raises(gf.InvalidInput, match=r"a run with .*sha256 .*--fresh"):
+    with pytest.raises(gf.InvalidInput, match=r"a run with .*sha256 .*fresh"):
         run(small(changed), folder, workers=Here())
-    with pytest.raises(gf.InvalidInput, match=r"strategies \['bald', 'entropy'\].*--fresh"):
+    with pytest.raises(gf.InvalidInput, match=r"strategies \['bald', 'entropy'\].*fresh"):
         run(small(table, strategies=["bald", "entropy"]), folder, workers=Here())
     more = run(small(table, splits=4), folder, workers=Here())  # more splits of the same are welcome
     assert (more.kept, more.ran) == (3, 1)
@@ -341,7 +342,7 @@ def test_curves_that_coincide_have_one_label(tmp_path: Path) -> None:
     ]
     assert _alike(rows, "x", ["alm", "bald", "random"]) == {"alm": ["alm", "bald"], "random": ["random"]}
     found = standings(rows, [Measure("x", "price $ in $")], ["alm", "bald", "random"], "random")
-    assert all(path.stat().st_size > 5000 for path in draw(found, rows, "a$b_{: $", tmp_path))
+    assert all(path.stat().st_size > 5000 for path in draw_comparison(found, rows, "a$b_{: $", tmp_path))
 
 
 def test_fits_that_do_not_converge_are_counted_and_other_warnings_are_given() -> None:
@@ -397,11 +398,11 @@ def test_every_curve_has_a_look_of_its_own() -> None:
 
 def test_strategies_are_made_for_the_pool_with_their_options() -> None:
     pool = np.arange(6.0)[:, None]
-    assert contender("upper-confidence-bound:beta=9", pool, 0).beta == 9
-    assert np.array_equal(np.asarray(contender("zhu", pool, 0).reference), pool)
-    committee = contender("qbc-vote-2", pool, 7)
+    assert acquisition_by_name("upper-confidence-bound:beta=9", pool, 0).beta == 9
+    assert np.array_equal(np.asarray(acquisition_by_name("zhu", pool, 0).reference), pool)
+    committee = acquisition_by_name("qbc-vote-2", pool, 7)
     assert (committee.size, committee.seed, len(committee.over)) == (2, 7, 6)
-    assert contender("random", pool, 0) == gf.Random()
+    assert acquisition_by_name("random", pool, 0) == gf.Random()
 
 
 # -------------------------------------------------------------------------------------------------------- bad input

@@ -80,11 +80,12 @@ def test_the_kind_of_answers_follows_from_the_column_or_is_said(tmp_path: Path) 
     for yes in ("0", "0.0"):  # the same class, however it is written
         np.testing.assert_array_equal(read_dataset(path, "bit", inputs=["x"], yes=yes).answers, 1.0 - bit.answers)
     with pytest.raises(
-        gf.InvalidInput, match=r"the whole numbers 1, 2, 3 in column grade; say --yes CLASS.*--ranks or"
+        gf.InvalidInput,
+        match=r"the whole numbers 1, 2, 3 in column grade; say yes=\"CLASS\".*ranks=True or numbers=True",
     ):
         read_dataset(path, "grade", inputs=["x"])
     with pytest.raises(
-        gf.InvalidInput, match=r"two classes, or numbers, got 3 in column class: x, y, z; .*--yes CLASS"
+        gf.InvalidInput, match=r"two classes, or numbers, got 3 in column class: x, y, z; .*yes=\"CLASS\""
     ):
         read_dataset(path, "class", inputs=["x"])
 
@@ -204,7 +205,7 @@ def test_a_column_that_is_mostly_empty_costs_no_rows(tmp_path: Path) -> None:
     assert found.notes[0] == (
         "2 columns with too many gaps left out: none (0 of 30 rows have a value), few (5 of 30 rows have a value)"
     )
-    with pytest.raises(gf.InvalidInput, match=r"got 5 in .*; most gaps are in few \(25\): leave .* --drop NAME"):
+    with pytest.raises(gf.InvalidInput, match=r"got 5 in .*; most gaps are in few \(25\): leave .* drop=\[...\]"):
         read_dataset(path, "answer", inputs=["x", "few"])  # who names it gets it
     half = [f"{v},{v if i % 2 else ''},{'' if i % 2 else v},{int(v > 0)}" for i, v in enumerate(numbers())]
     with pytest.raises(gf.InvalidInput, match=r"got 0 in .*; most gaps are in a \(15\), b \(15\)"):
@@ -246,7 +247,7 @@ def test_a_column_that_looks_like_an_identifier_is_used_and_noted(tmp_path: Path
     path = csv_of(tmp_path / "t.csv", "no,x,answer", [f"{ids(i)},{v},{int(v > 0)}" for i, v in enumerate(numbers())])
     found = read_dataset(path, "answer")
     assert found.inputs == ("no", "x")
-    assert found.notes[0] == "no looks like an identifier; leave it out with --drop no"
+    assert found.notes[0] == "no looks like an identifier; drop it, if it is one"
     assert not any("identifier" in note for note in read_dataset(path, "answer", inputs=["no", "x"]).notes)
 
 

@@ -187,7 +187,7 @@ def test_another_run_in_the_folder_is_refused_and_nothing_changes(
     copy: Path, change: dict[str, int], words: str
 ) -> None:
     before = {path: path.read_bytes() for path in copy.iterdir() if path.is_file()}
-    with pytest.raises(gf.InvalidInput, match=f"got a run with {words}; give another folder.*--fresh"):
+    with pytest.raises(gf.InvalidInput, match=f"got a run with {words}; give another folder.*start over with .*fresh"):
         run(toys.TOY, copy, workers=Here(), **change)
     assert {path: path.read_bytes() for path in copy.iterdir() if path.is_file()} == before
 

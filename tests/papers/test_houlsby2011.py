@@ -1,4 +1,4 @@
-"""The experiments of bald: their samplers and worlds against what they should be."""
+"""The experiments of Houlsby et al. 2011: their samplers and data sets against what they should be."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 import gainful as gf
 from gainful.acquisition import BALDClosedForm
-from gainful.lab import bald_approximation, bald_benchmarks
+from gainful.papers.houlsby2011 import approximation, benchmarks
 from gainful.papers.houlsby2011.artificial import draw
 from gainful.papers.houlsby2011.benchmarks import extra_answers, load
 from gainful.papers.houlsby2011.common import STRATEGIES, learning_curves
@@ -22,7 +22,7 @@ def test_slice_samples_have_the_moments_of_the_posterior():
     weight /= weight.sum()
     mean = np.einsum("ab,abi->i", weight, f)
     cov = np.einsum("ab,abi,abj->ij", weight, f, f) - np.outer(mean, mean)
-    draws = bald_approximation.slice_samples(K, yes, np.random.default_rng(0))
+    draws = approximation.slice_samples(K, yes, np.random.default_rng(0))
     np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.1)
     np.testing.assert_allclose(np.cov(draws.T), cov, atol=0.25)
 
@@ -33,7 +33,7 @@ def test_the_gold_standard_is_exact_for_a_normal_belief():
     draws = rng.normal(m, np.sqrt(0.5 * v), (40_000, 2))  # half of the variance in the draws, half given each
     prior = [gf.GP(gf.SE(1.0, each), gf.ConstantMean(c)).condition(gf.Data()) for c, each in zip(m, v, strict=True)]
     wanted = [gf.information(p, gf.Binary(), [[0.0]])[0] for p in prior]
-    found, smooth = bald_approximation._gold(draws, 0.5 * v)
+    found, smooth = approximation._gold(draws, 0.5 * v)
     np.testing.assert_allclose(found, wanted, atol=5e-3)
     closed = [BALDClosedForm().score(p, gf.Binary(), [[0.0]])[0] for p in prior]
     np.testing.assert_allclose(smooth, closed, atol=5e-3)
@@ -110,7 +110,7 @@ def test_tables_are_what_is_known_of_them(data_folder, name, rows, columns, shar
 
 def test_isolet_takes_part_if_its_file_is_there(tmp_path, monkeypatch):
     monkeypatch.setenv("GAINFUL_DATA", str(tmp_path))
-    experiment = bald_benchmarks.EXPERIMENT
+    experiment = benchmarks.EXPERIMENT
     assert "isolet" not in {setting["set"] for setting in experiment.settings(False)}
     rng = np.random.default_rng(0)
     letters = rng.integers(1, 27, 400)

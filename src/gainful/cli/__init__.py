@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gainful.errors import GainfulError, MissingExtra
+from gainful.cli.flags import in_words_of_the_command
+from gainful.errors import GainfulError, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -19,6 +20,9 @@ def main() -> None:
     os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files
     try:
         _app()()
+    except InvalidInput as error:
+        print(f"gainful: {in_words_of_the_command(error)}", file=sys.stderr)
+        sys.exit(2)
     except GainfulError as error:
         print(f"gainful: {error}", file=sys.stderr)
         sys.exit(2)

@@ -68,7 +68,8 @@ def compare(
 
     An interrupted comparison continues with the same command.
     """
-    from gainful.cli.running import carried_out, require_folder
+    from gainful.cli.folders import require_folder
+    from gainful.cli.running import carry_out
     from gainful.cli.tables import console, standings_table
     from gainful.lab import Heading, comparison, outcome, write_report
 
@@ -91,7 +92,7 @@ def compare(
     )
     common = experiment.common
     typer.echo(_description(table.name, common, splits))
-    summary = carried_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
+    summary = carry_out(experiment, folder, seed=seed, processes=processes, dask=dask, fresh=fresh)
     lead = "Pool-based active learning on random splits of one table: 95 % intervals are over splits of this table."
     write_report(folder, Heading("Strategies compared", lead))  # before a closed pipe can end this
     found = outcome(summary.rows, common)
@@ -138,8 +139,8 @@ def _listed(words: str | None) -> list[str] | None:
 
 def _description(file: str, common: Mapping[str, Any], splits: int) -> str:
     """What is compared, and on which data."""
-    from gainful.lab.cells import listed, shown
     from gainful.lab.compare import KINDS
+    from gainful.lab.csv_cells import listed, shown
     from gainful.lab.curves import FEWEST
 
     inputs = listed(common["inputs"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gainful.errors import InvalidInput
+from gainful.cli.folders import make_folder
 
 if TYPE_CHECKING:
     from gainful.demo.live import Viewer
@@ -38,7 +38,7 @@ def demo(
     from gainful.demo.survey import Result
 
     started = time.monotonic()
-    _prepare(out)
+    make_folder(out)
     wanted = fields or (_QUICK if quick else _FIELDS)
     done: list[Comparison] = []
     viewer = choose_viewer(wanted)
@@ -63,17 +63,9 @@ def demo(
         raise typer.Exit(130)
 
 
-def _prepare(folder: Path) -> None:
-    """Better to fail now than after all fields are surveyed."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput("--out", "a folder that can be made", str(folder), error.strerror or str(error)) from None
-
-
 def _watch(seeds: range, done: list[Comparison], viewer: Viewer, hold: float) -> None:
     """Survey all fields into `done`, and show the first one's survey at a pace that can be followed."""
-    from gainful.demo.crew import surveyed
+    from gainful.demo.fields import survey_fields
     from gainful.demo.survey import GOALS, Comparison, Field, Moment
 
     truth, ours = Field.draw(seeds[0]).picture, next(iter(GOALS))
@@ -86,7 +78,7 @@ def _watch(seeds: range, done: list[Comparison], viewer: Viewer, hold: float) ->
             viewer.watch(truth, moments.popleft())
             due = time.monotonic() + hold
 
-    for came in surveyed(seeds, watched=seeds[0]):
+    for came in survey_fields(seeds, watched=seeds[0]):
         if isinstance(came, Comparison):
             done.append(came)
             viewer.advance(done)
@@ -106,12 +98,12 @@ def _without_gaps(done: list[Comparison], seed: int) -> list[Comparison]:
 
 def _explained(shown: Comparison) -> Comparison:
     """The same comparison with the reasons for its queries: it is surveyed again, which gives the same numbers."""
-    from gainful.demo.crew import surveyed
+    from gainful.demo.fields import survey_fields
     from gainful.demo.survey import Comparison
 
     if all(step.plan.reason for last in shown.last.values() for step in last.steps):
         return shown
-    (found,) = (each for each in surveyed([shown.seed], watched=shown.seed) if isinstance(each, Comparison))
+    (found,) = (each for each in survey_fields([shown.seed], watched=shown.seed) if isinstance(each, Comparison))
     return found
 
 

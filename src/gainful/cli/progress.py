@@ -1,4 +1,4 @@
-"""How a run is shown while it goes: a bar on a terminal, now and then a line elsewhere."""
+"""Shows how far a run has come: a bar on a terminal, now and then a line elsewhere."""
 
 from __future__ import annotations
 

@@ -44,13 +44,13 @@ def run(
     fresh: Fresh = False,
 ) -> None:
     """Run an experiment, or what is left of it: an interrupted run continues with the same command."""
-    from gainful.cli.running import carried_out
+    from gainful.cli.running import carry_out
     from gainful.cli.tables import claims_table, console
     from gainful.papers import find
 
     experiment = find(name)
     folder = out or _OUT / (experiment.name + ("-quick" if quick else ""))
-    summary = carried_out(experiment, folder, quick=quick, seed=seed, processes=processes, dask=dask, fresh=fresh)
+    summary = carry_out(experiment, folder, quick=quick, seed=seed, processes=processes, dask=dask, fresh=fresh)
     assert summary.result is not None
     console().print(claims_table(summary.result, experiment.title))
     typer.echo(f"Written to {folder}: result.json, rows.csv, figures.")

@@ -1,4 +1,4 @@
-"""What commands that run experiments have in common: where they run, interruptions, failures."""
+"""Runs an experiment for a command: where it runs, what is shown of interruptions and failures."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from pathlib import Path
 
 import typer
 
+from gainful.cli.flags import as_flags
+from gainful.cli.folders import make_folder
 from gainful.cli.progress import choose_watcher
-from gainful.errors import InvalidInput
 from gainful.lab import Cluster, Experiment, Failed, Here, Processes, Summary, Workers, run
 
-__all__ = ["carried_out", "require_folder"]
+__all__ = ["carry_out"]
 
 _SHOWN = 3  # failures that are shown in full
 
 
-def carried_out(
+def carry_out(
     experiment: Experiment | str,
     folder: Path,
     *,
@@ -28,7 +29,7 @@ def carried_out(
 ) -> Summary:
     """Run it, or what is left of it, and show how that goes; exit with 130 if interrupted, with 1 after failures."""
     workers = _workers(processes, dask)
-    _prepare(folder)
+    make_folder(folder)
     try:
         summary = run(
             experiment, folder, quick=quick, seed=seed, workers=workers, fresh=fresh, watcher=choose_watcher()
@@ -52,26 +53,10 @@ def _workers(processes: int | None, dask: str | None) -> Workers:
     return Here() if processes == 0 else Processes(processes)
 
 
-def require_folder(out: str) -> Path:
-    """The folder that --out names; refused if it cannot be one."""
-    if not out.strip():
-        raise InvalidInput("--out", "the name of a folder", "nothing", "leave it out for the usual one, or say .")
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput("--out", "a folder", f"{out}, which is a file", "name another one, or move the file away")
-    return folder
-
-
-def _prepare(folder: Path) -> None:
-    """Better to say now that nothing can be written there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput("--out", "a folder that can be made", str(folder), error.strerror or str(error)) from None
-
-
 def _print_failures(failures: tuple[Failed, ...]) -> None:
     for failed in failures[:_SHOWN]:
-        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{failed.reason}", file=sys.stderr)
+        *before, last = failed.reason.strip().splitlines()
+        reason = "\n".join([*before, as_flags(last)])
+        print(f"\n{failed.repetition.key} failed (seed {failed.repetition.seed}):\n{reason}\n", file=sys.stderr)
     for failed in failures[_SHOWN:]:
-        print(f"{failed.repetition.key} failed: {failed.reason.strip().splitlines()[-1]}", file=sys.stderr)
+        print(f"{failed.repetition.key} failed: {as_flags(failed.reason.strip().splitlines()[-1])}", file=sys.stderr)

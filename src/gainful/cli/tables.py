@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""The tables that commands print."""
 
 from __future__ import annotations
 

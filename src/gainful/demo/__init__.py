@@ -1,1 +1,1 @@
-"""The demonstration: a soil survey with four kinds of instruments, gainful against chance."""
+"""The demonstration: a soil survey with three instruments, gainful against chance."""

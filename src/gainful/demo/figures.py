@@ -1,4 +1,4 @@
-"""Pictures of surveys of a square: maps with the places measured, error against cost, and where the money went.
+"""Draws surveys of a square: maps with the places measured, error against cost, and where the money went.
 
 Everything is drawn from plain values. Maps are small figures of their own, so that a page can lay them out in as many
 columns as it has room for.
@@ -19,7 +19,7 @@ from matplotlib.ticker import MultipleLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from gainful.plots.pen import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH
+from gainful.plots import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH
 
 __all__ = ["Places", "Scale", "draw_curves", "draw_map", "draw_pairs", "draw_spending"]
 

@@ -1,4 +1,4 @@
-"""The demonstration while it runs: a survey on the screen of a terminal, or line by line in a log."""
+"""Shows the demonstration while it runs: on the screen of a terminal, or line by line in a log."""
 
 from __future__ import annotations
 

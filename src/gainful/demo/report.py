@@ -1,4 +1,4 @@
-"""The demonstration's report: one HTML file that needs no network and no other file."""
+"""Writes the demonstration's report: one HTML file that needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def _image(figure: Figure, title: str, words: str) -> str:
 
 def _dot(i: int) -> str:
     """The mark of the i-th instrument, as it is in the maps."""
-    from gainful.plots.pen import COLOURS
+    from gainful.plots import COLOURS
 
     return f'<span class="mark" style="color:{COLOURS[i]}" aria-hidden="true">{"●■◆"[i]}</span>'
 

@@ -1,4 +1,4 @@
-"""The demonstration's world, without its display: soil pH on a 2 km square, three instruments, a budget of 60.
+"""The demonstration itself, without its display: surveys of soil pH on a 2 km square, with a budget of 60.
 
     field = Field.draw(seed=0)
     for moment in survey(field, GOALS["gainful"]):
@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gainful as gf
-from gainful.campaign import Why
+from gainful.lab import World
 from gainful.lab.statistics import Estimate, mean, paired_ratio
-from gainful.lab.worlds import World
 
 __all__ = [
     "BUDGET",
@@ -206,7 +205,7 @@ def survey(field: Field, strategy: str, explain: bool = False) -> Iterator[Momen
 
     now = moment()
     while (query := campaign.ask()) is not None:
-        plan = _plan(campaign.posterior, query, _reason(campaign.why(query)) if explain else "")
+        plan = _plan(campaign.posterior, query, _reason(campaign, query) if explain else "")
         yield replace(now, plan=plan)
         answer = field.answer(query, rng)
         campaign.tell(query, answer)
@@ -229,7 +228,8 @@ def _plan(posterior: gf.Posterior, query: gf.Query, reason: str) -> Plan:
     return Plan(query.instrument.label, (east, north), query.cost, bits, believed, reason)
 
 
-def _reason(why: Why) -> str:
+def _reason(campaign: gf.Campaign, query: gf.Query) -> str:
+    why = campaign.why(query)
     if not why.elsewhere:
         return "drawn by chance"
     rivals = [f"{o.instrument} {o.per_cost:.2f}" for o in why.elsewhere if o.instrument != why.chosen.instrument]

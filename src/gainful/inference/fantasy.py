@@ -7,6 +7,8 @@ leaves the mean where it is and the covariance that is expected to be left, E_y 
 
 For numbers that is exact. For other answers it matches what they leave on average. The answers that the fantasy's data
 show are the likeliest ones, for acquisitions that look at measured answers.
+
+Of several posteriors the weights move as well, with the answers: `sample_fantasies` draws some, and conditions on them.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Batch, Data, Layout, Query
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.inference.sites import Block, Sites, condition_on
 from gainful.inference.solution import Convergence, Solution
 from gainful.instruments.base import Instrument
 
-__all__ = ["expected_sites", "fantasize"]
+__all__ = ["expected_sites", "fantasize", "sample_fantasies"]
 
 Array = NDArray[np.float64]
 
@@ -45,8 +48,15 @@ def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
         m, v = belief.marginals(query.instrument, here)
         precision, likeliest = expected_sites(query.instrument, m, v)
         data = data.join(Data((Batch(query.instrument, here, likeliest),)))
-        sites.append((precision[0], m[0]))
-    return replace(belief, inference=_Counting(belief.sites, tuple(sites))).condition(data)
+        sites.append((precision[0], _keeping(precision[0], m[0])))
+    return replace(belief, inference=_Held(belief.sites, tuple(sites))).condition(data)
+
+
+def _keeping(precision: Array, m: Array) -> Array:
+    """The shift of a site that leaves the mean where it is."""
+    if np.ndim(precision) == 0:
+        return np.asarray(m if np.isinf(precision) else precision * m)
+    return np.asarray(precision @ m)
 
 
 def expected_sites(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:
@@ -77,11 +87,75 @@ def expected_sites(instrument: Instrument, m: Array, v: Array) -> tuple[Array, A
     return precision, likeliest
 
 
-@dataclass(frozen=True)
-class _Counting:
-    """The sites so far stay as they are, those of pending queries are given: conditioning and nothing else.
+def sample_fantasies(belief: Belief, pending: Sequence[Query], size: int = 8, seed: int = 0) -> list[Belief]:
+    """The belief after each of `size` joint answers to the pending queries, drawn from it.
 
-    `counted` are the precision of each pending query's site and the mean that it keeps, in the order of the data.
+    The same seed draws the same answers, so that scores of different queries are compared on common random numbers.
+
+    >>> import gainful as gf
+    >>> parts = [gf.GP(gf.SE(), gf.ConstantMean(m)).condition(gf.Data()) for m in (-9.0, 9.0)]
+    >>> after = sample_fantasies(gf.Belief(parts), [gf.Query(gf.Point(noise=1.0), [0.0])], size=2)
+    >>> sorted(round(float(each.weights[0])) for each in after)
+    [0, 1]
+    """
+    rng = np.random.default_rng(seed)
+    # Parts in proportion to their weights, evenly, instead of by chance.
+    drawn = np.searchsorted(np.cumsum(belief.weights), (np.arange(size) + 0.5) / size)
+    return [_after(belief, _imagined(belief.posteriors[min(s, len(belief.weights) - 1)], pending, rng)) for s in drawn]
+
+
+def _imagined(posterior: Posterior, pending: Sequence[Query], rng: np.random.Generator) -> Data:
+    """Answers to the pending queries from one function drawn from the posterior."""
+    places = [np.atleast_2d(query.place) for query in pending]
+    f = posterior.sample(np.concatenate(places), 1, rng)[0]
+    data, start = Data(), 0
+    for query, mine in zip(pending, places, strict=True):
+        values = f[start : start + len(mine)]
+        start += len(mine)
+        sees = query.instrument.query
+        g = values[:1] if sees == "place" else values[:1] - values[1:] if sees == "pair" else values[None]
+        data = data.join(Data((Batch(query.instrument, query.place[None], query.instrument.simulate(g, rng)),)))
+    return data
+
+
+def _after(belief: Belief, data: Data) -> Belief:
+    """Every part after the answers, one moment-matching step each, weighed by how well it predicted them."""
+    parts, logs = [], []
+    for posterior, weight in zip(belief.posteriors, belief.weights, strict=True):
+        log_p = float(np.log(weight)) if weight > 0.0 else -np.inf
+        for batch in data.batches:
+            posterior, log_z = _filtered(posterior, batch)
+            log_p += log_z
+        parts.append(posterior)
+        logs.append(log_p)
+    return Belief(parts, np.exp(np.array(logs) - np.max(logs)))
+
+
+def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:
+    """The posterior after one answer by assumed-density filtering, older sites held, and log p(answer)."""
+    m, v = posterior.marginals(batch.instrument, batch.X)
+    safe = np.maximum(v, np.finfo(float).tiny) if v.ndim == 1 else v
+    p = batch.instrument.log_partition(batch.answers, m, safe)
+    if v.ndim == 1:
+        with np.errstate(divide="ignore"):
+            exact = batch.instrument.gaussian and batch.instrument.is_certain
+            precision = np.inf if exact else float(-p.d2[0] / p.shrink[0])
+        shift = float(batch.answers[0]) if exact else float((p.d1[0] - m[0] * p.d2[0]) / p.shrink[0])
+        site = np.asarray(precision), np.asarray(shift)
+    else:
+        grow = np.eye(v.shape[1]) + p.d2[0] @ v[0]
+        precision_matrix = -np.linalg.solve(grow, p.d2[0])
+        site = 0.5 * (precision_matrix + precision_matrix.T), np.linalg.solve(grow, p.d1[0] - p.d2[0] @ m[0])
+    held = replace(posterior, inference=_Held(posterior.sites, (site,)))
+    return held.condition(Data((batch,))), float(p.log_z[0])
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The sites so far stay as they are, those of the answers to come are given: conditioning and nothing else.
+
+    `counted` are the precision and the shift of each new site, in the order of the data; the shift of an infinite
+    precision is the answer itself.
     """
 
     known: Sites
@@ -92,17 +166,16 @@ class _Counting:
         precision, shift = np.zeros(layout.size), np.zeros(layout.size)
         precision[:old], shift[:old] = self.known.precision, self.known.shift
         blocks, row = list(self.known.blocks), old
-        for value, m in self.counted:
+        for value, pull in self.counted:
             k = 1 if value.ndim == 0 else len(value)
             rows = np.arange(row, row + k)
             if k == 1:
-                at = float(value.reshape(-1)[0])
-                precision[row], shift[row] = at, float(np.ravel(m)[0]) * (1.0 if np.isinf(at) else at)
+                precision[row], shift[row] = float(value.reshape(-1)[0]), float(np.ravel(pull)[0])
             else:
                 blocks.append(Block(rows[None], value[None]))
-                shift[rows] = value @ m
+                shift[rows] = pull
             row += k
-        if start is not None and row < layout.size:  # answers after the fantasy: by what they were first taken for
+        if start is not None and row < layout.size:  # answers after these: by what they were first taken for
             precision[row:], shift[row:] = start.precision[row:], start.shift[row:]
             blocks += [block for block in start.blocks if int(block.rows[0, 0]) >= row]
         held = condition_on(Sites(precision, shift, tuple(blocks)), mean, cov)

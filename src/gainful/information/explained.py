@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _MANY = 1_000_000  # numbers held at a time
 _EDGES_OF_BELIEF, _EDGES_OF_NOISE = (-9.0, -4.0, -1.3, 1.3, 4.0, 9.0), (-9.0, -3.0, 0.0, 3.0, 9.0)
 _PER_PANEL = 16
-_FEW, _MORE = 32, 128  # nodes of a polynomial, for usual and for tiny noise
+_ENOUGH, _MORE = ((10.0, 20), (1e4, 32)), 128  # nodes of a polynomial by the variance, in units of the noise's
 _SHARPEST = 1e-12  # of the variance: noise below it is none
 _STEP = 1e-3  # of a spread, for differences
 
@@ -64,7 +64,7 @@ def about_value(instrument: Instrument, seen: Seen, explained: Array) -> Array:
     after = _left_over(instrument, channel)
     pending = not np.array_equal(left, v)
     before = after(m, v, left[:, None]) if pending else _entropy_of(instrument, channel, m, v)[:, None]
-    return np.maximum(before - _interpolated(after, m, v, rest, 0.0 if channel is None else channel.noise), 0.0)
+    return np.maximum(before - _interpolated(after, m, v, rest, channel), 0.0)
 
 
 def slopes(instrument: Instrument, m: Array, v: Array, explained: Array) -> Slopes:
@@ -76,16 +76,20 @@ def slopes(instrument: Instrument, m: Array, v: Array, explained: Array) -> Slop
         in_rest = half / (rest + noise)
         return Slopes(np.zeros_like(explained), half / (v[:, None] + noise) - in_rest, in_rest)
     sd = np.sqrt(np.maximum(v, np.finfo(float).tiny))
+    low, high = (
+        np.clip(explained - _STEP * v[:, None], 0.0, None),
+        np.minimum(explained + _STEP * v[:, None], v[:, None]),
+    )
 
-    def bits(move: float = 0.0, grow: float = 0.0, more: float = 0.0) -> Array:
+    def bits(move: float, grow: float, *there: Array) -> Array:
         variance = v * np.exp(grow)
-        there = np.clip(explained + more * v[:, None], 0.0, variance[:, None])
-        return about_value(instrument, Seen(m + move * sd, variance, variance), there)
+        every = np.minimum(np.concatenate(there, axis=1), variance[:, None])
+        return about_value(instrument, Seen(m + move * sd, variance, variance), every)
 
-    in_mean = (bits(move=_STEP) - bits(move=-_STEP)) / (2.0 * _STEP * sd[:, None])
-    in_variance = (bits(grow=_STEP) - bits(grow=-_STEP)) / (2.0 * _STEP * sd[:, None] ** 2)
-    room = np.clip(explained + _STEP * v[:, None], 0.0, v[:, None]) - np.clip(explained - _STEP * v[:, None], 0.0, None)
-    rise = bits(more=_STEP) - bits(more=-_STEP)
+    in_mean = (bits(_STEP, 0.0, explained) - bits(-_STEP, 0.0, explained)) / (2.0 * _STEP * sd[:, None])
+    in_variance = (bits(0.0, _STEP, explained) - bits(0.0, -_STEP, explained)) / (2.0 * _STEP * sd[:, None] ** 2)
+    less, more = np.split(bits(0.0, 0.0, low, high), 2, axis=1)  # many values of rest cost little more than few
+    room, rise = high - low, more - less
     return Slopes(in_mean, in_variance, np.divide(rise, room, out=np.zeros_like(rise), where=room > 0.0))
 
 
@@ -108,10 +112,13 @@ def _left_over(instrument: Instrument, channel: Channel | None) -> Left:
     return after
 
 
-def _interpolated(after: Left, m: Array, v: Array, rest: Array, noise: float) -> Array:
+def _interpolated(after: Left, m: Array, v: Array, rest: Array, channel: Channel | None) -> Array:
     """The same for many values of rest: a Chebyshev polynomial in log(noise² + rest), in which it is smooth (and for a
     number linear). Good to 1e-8 bits."""
-    nodes = _FEW if float(np.max(v, initial=0.0)) < 1e4 * noise**2 or noise == 0.0 else _MORE
+    noise = 0.0 if channel is None else channel.noise
+    most = float(np.max(v, initial=0.0)) / noise**2 if noise > 0.0 else 1e3
+    one_edge = channel is not None and len(channel.bounds) == 1
+    nodes = next((n for ratio, n in _ENOUGH[not one_edge :] if most < ratio), _MORE)
     if rest.shape[1] <= 2 * nodes:
         return after(m, v, rest)
     least = np.maximum(noise**2, _SHARPEST * v) if noise > 0.0 else 1e-4 * v + np.finfo(float).tiny

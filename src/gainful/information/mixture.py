@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, ndtr
 
 from gainful.data import Query
-from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
-from gainful.information.readings import RESOLUTION
+from gainful.inference.fantasy import sample_fantasies
+from gainful.information.quadrature import on_lattice
+from gainful.information.readings import RESOLUTION, checked
 from gainful.information.single import information_given
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
@@ -39,6 +40,7 @@ _WIDEST = 4.0  # the widest panel, in spreads of the narrowest part that it touc
 _TOLERANCE = 1e-8  # bits by which the two rules may differ on a panel; Kronrod is then far closer than that
 _LIGHT = 1e-13  # parts of less weight add at most w log2(1/w) < 5e-12 bits; no panel is made narrow for them
 _AT_ONCE = 250_000  # numbers held at a time
+_DRAWS = 8  # joint answers to pending queries
 _NARROW = 0.02  # width in spreads below which Φ(b) − Φ(a) is expanded about the middle, to 1e-11
 
 
@@ -47,7 +49,8 @@ def mixture_information(
 ) -> Array:
     """Bits that the next answer is expected to tell, (M,), about "function", or "hyperparameters" or "model".
 
-    The last two are the same: which of the belief's parts is right. Exact to 1e-7 bits.
+    The last two are the same: which of the belief's parts is right. Exact to 1e-7 bits. Beyond `pending` queries it is
+    the average over a few of their answers, drawn from the belief, each of which moves the weights too.
 
     >>> import gainful as gf
     >>> belief = gf.Belief([gf.GP(gf.SE(), gf.ConstantMean(m)).condition(gf.Data()) for m in (-50.0, 50.0)])
@@ -56,11 +59,10 @@ def mixture_information(
     >>> mixture_information(belief, gf.Point(noise=1.0), [[0.0]], "function").round(6).tolist()
     [1.5]
     """
-    if not isinstance(pending, Sequence) or len(pending):
-        raise InvalidInput(
-            "pending", "no pending queries with a belief of several posteriors", pending,
-            "wait for their answers, or give one posterior",
-        )  # fmt: skip
+    waiting = checked("pending", pending)
+    if waiting:
+        after = sample_fantasies(belief, waiting, _DRAWS)
+        return np.mean([mixture_information(each, instrument, places, about) for each in after], axis=0)
     weights, m, v = parts(belief, instrument, places)
     about_parts = disagreement(instrument, weights, m, v, rounding(belief, instrument, places))
     if about != "function":
@@ -100,9 +102,10 @@ def disagreement(instrument: Instrument, weights: Array, m: Array, v: Array, flo
     if channel is not None and not channel.is_discrete:
         spread = np.sqrt(np.maximum(v + channel.noise**2, floor))
         return _on_a_line(log_w, m, spread, 0.5 * channel.width)
-    answers = instrument.predict(*_stacked(m, v))
-    if not isinstance(answers, DiscreteAnswers):
+    if instrument.values is None:
         return _over_nodes(instrument, log_w, m, v)
+    answers = instrument.predict(*_stacked(m, v))
+    assert isinstance(answers, DiscreteAnswers)
     logs = answers.log_probabilities.reshape(*m.shape[:2], -1)
     return np.maximum(_BITS * _moved(log_w, logs).sum(axis=-1), 0.0)
 
@@ -132,6 +135,11 @@ def _moved(log_w: Array, log_p: Array) -> Array:
 
 def _over_nodes(instrument: Instrument, log_w: Array, m: Array, v: Array) -> Array:
     """E_y KL(r(y) ‖ w) in bits, (M,), for numbers and counts without a channel, by each part's own nodes."""
+    table = on_lattice(instrument, *_stacked(m, v))
+    if table is not None:
+        with np.errstate(divide="ignore"):
+            shared = np.moveaxis(np.log(table.probability).reshape(-1, *m.shape), 0, -1)
+        return np.maximum(_BITS * (_moved(log_w, shared) @ table.measure), 0.0)
     total = np.zeros(m.shape[1])
     for s in range(len(m)):
         y, weight = instrument.outcomes(m[s], v[s])

@@ -12,6 +12,7 @@ another place, which explains a part of v, the rest of v being left: I = H[y] âˆ
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from gainful.instruments.generic import answer_nodes
 from gainful.numerics.blas import matmul
 from gainful.numerics.quadrature import chebyshev_nodes, chebyshev_through, gauss_hermite
 
-__all__ = ["about_part", "entropy", "information"]
+__all__ = ["Table", "about_part", "entropy", "information", "on_lattice"]
 
 Array = NDArray[np.float64]
 
@@ -41,17 +42,29 @@ def information(instrument: Instrument, m: Array, v: Array) -> Array:
     """
     if instrument.shifts:
         return _of_shifted(instrument, v)
-    found = _on_lattice(instrument, m, v)
-    return _information(instrument, m, v) if found is None else found
+    found = on_lattice(instrument, m, v)
+    if found is None:
+        return _information(instrument, m, v)
+    before = -found.measure @ xlogy(found.probability, found.probability)
+    return np.maximum(_BITS * (before - found.conditional), 0.0)
 
 
-def _on_lattice(instrument: Instrument, m: Array, v: Array) -> Array | None:
-    """The same from one table of p(answer | g) on a lattice that all queries share; None where it would be too large.
+class Table(NamedTuple):
+    """Probabilities of Q answers to M queries: what each answer stands for (Q,), P(answer) (Q, M), and the expected
+    entropy of the answer given g, in nats, (M,)."""
+
+    measure: Array
+    probability: Array
+    conditional: Array
+
+
+def on_lattice(instrument: Instrument, m: Array, v: Array) -> Table | None:
+    """From one table of p(answer | g) on a lattice that all queries share; None where it would be too large.
 
     Trapezoid sums are exact to rounding once the lattice resolves the likelihood and the narrowest belief.
     """
     if not len(m):
-        return np.zeros(0)
+        return None
     if instrument.values is not None:
         answers, measure = np.asarray(instrument.values), np.ones(len(instrument.values))
     elif instrument.answers == "count":
@@ -72,15 +85,14 @@ def _on_lattice(instrument: Instrument, m: Array, v: Array) -> Array | None:
         log_p = instrument.log_prob(answers[:, None], g)
     p = np.exp(log_p)
     given = -measure @ np.where(p > 0.0, p * log_p, 0.0)
-    out = np.empty(len(m))
+    probability, conditional = np.empty((len(answers), len(m))), np.empty(len(m))
     some = max(1, _TABLE // len(g))
     for i in range(0, len(m), some):
         part = slice(i, i + some)
         weight = np.exp(-0.5 * ((g[:, None] - m[part]) / sd[part]) ** 2)
         weight /= weight.sum(axis=0)
-        mixed = matmul(p, weight)
-        out[part] = -measure @ xlogy(mixed, mixed) - given @ weight
-    return np.maximum(_BITS * out, 0.0)
+        probability[:, part], conditional[part] = matmul(p, weight), given @ weight
+    return Table(measure, probability, conditional)
 
 
 def _information(instrument: Instrument, m: Array, v: Array) -> Array:
@@ -119,6 +131,9 @@ def _shifted_table(instrument: Instrument) -> Array:
 
 def entropy(instrument: Instrument, m: Array, v: Array) -> Array:
     """H[answer] in bits, (M,), when the instrument sees N(m, v); of numbers the differential entropy."""
+    table = on_lattice(instrument, m, v)
+    if table is not None:
+        return np.asarray(-_BITS * (table.measure @ xlogy(table.probability, table.probability)))
     out = np.empty(len(m))
     for part in _parts(instrument, m, v):
         answers, weight = instrument.outcomes(m[part], v[part])

@@ -151,7 +151,7 @@ def pullback_theta(likelihood: Generic, answers: Array, m: Array, v: Array) -> A
 
 
 def outcomes(likelihood: Generic, m: Array, v: Array) -> tuple[Array, Array]:
-    """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count that is to be answered."""
+    """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count to be answered."""
     if not len(m):
         return np.zeros((1, 0)), np.zeros((1, 0))
     nodes, measure = answer_nodes(likelihood, m, v)

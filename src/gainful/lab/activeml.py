@@ -1,4 +1,4 @@
-"""scikit-activeml's pool strategies as goals: its choice of queries, gainful's model.
+"""scikit-activeml's pool strategies as acquisition functions: its choice of queries, gainful's model.
 
     ActiveML("UncertaintySampling", {"method": "entropy"})
 
@@ -26,7 +26,7 @@ from gainful.data import Data, as_queries
 from gainful.errors import GainfulError, InvalidInput, MissingExtra
 from gainful.gp import GP
 from gainful.inference import Posterior
-from gainful.instruments import Binary, Instrument, Ordinal, Point
+from gainful.instruments import Binary, Instrument
 from gainful.instruments.answers import DiscreteAnswers, NormalAnswers
 from gainful.kernels import SE
 
@@ -116,14 +116,16 @@ class ActiveML:
         """One kind of answer, and one that the strategy is made for."""
         if not isinstance(belief, Posterior):
             raise InvalidInput("belief", "one posterior", belief, "pass one of belief.posteriors")
-        if not isinstance(instrument, Binary | Ordinal | Point) or len(belief.data.instruments) > 1:
+        told = instrument.gaussian or instrument.values is not None
+        if instrument.query != "place" or not told or len(belief.data.instruments) > 1:
             got = [each.label for each in (*belief.data.instruments, instrument)]
-            raise InvalidInput("instrument", "one instrument: Binary, Ordinal or Point", got, "it learns from one kind")
+            expected = "one instrument, for a number or one of a few answers at a place"
+            raise InvalidInput("instrument", expected, got, "scikit-activeml learns from one kind of answer")
         classes = "classes" in inspect.signature(kind).parameters or self.name in _CLASSES_ONLY
         wanted = inspect.signature(kind.query).parameters
-        if isinstance(instrument, Point) and (classes or "clf" in wanted):
+        if instrument.gaussian and (classes or "clf" in wanted):
             raise InvalidInput("instrument", f"classes, for {self.name}", "numbers", "choose one for regression")
-        if not isinstance(instrument, Point) and "reg" in wanted:
+        if not instrument.gaussian and "reg" in wanted:
             raise InvalidInput("instrument", f"numbers, for {self.name}", "classes", "choose one for classification")
 
 
@@ -132,7 +134,7 @@ _FIXED = ("missing_label", "random_state", "classes")
 
 def _usual(kind: Any, instrument: Instrument, seed: int) -> dict[str, Any]:
     """What a strategy is made with if nothing else is said."""
-    numbers = isinstance(instrument, Point)
+    numbers = instrument.gaussian
     usual = {
         "missing_label": np.nan,
         "random_state": seed,
@@ -145,9 +147,8 @@ def _usual(kind: Any, instrument: Instrument, seed: int) -> dict[str, Any]:
 
 
 def _classes(instrument: Instrument) -> list[float]:
-    if isinstance(instrument, Point):
-        return []
-    return [0.0, 1.0] if isinstance(instrument, Binary) else [float(r) for r in range(1, int(instrument.levels) + 1)]
+    """The answers in canonical form; none of a number."""
+    return list(instrument.values or ())
 
 
 def _models(name: str, belief: Posterior, instrument: Instrument, seed: int) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def _models(name: str, belief: Posterior, instrument: Instrument, seed: int) -> 
     elif name in _PARZEN:
         model = _imported("skactiveml.classifier").ParzenWindowClassifier(classes=classes, metric_dict=_window(gp))
     else:
-        model = regressor(gp, instrument) if isinstance(instrument, Point) else classifier(gp, instrument, classes)
+        model = regressor(gp, instrument) if instrument.gaussian else classifier(gp, instrument, classes)
     return found | dict.fromkeys(("clf", "reg", "estimator", "ensemble"), model)
 
 

@@ -1,4 +1,4 @@
-"""A Dask cluster that is already running, by the address of its scheduler.
+"""Runs repetitions on a Dask cluster that is already there, by the address of its scheduler.
 
 Only plain values cross the wire: the address of the experiment, a setting, a seed; rows come back. Dask moves the work
 of a lost worker to the others, and of workers that come later gives them their share.
@@ -16,11 +16,12 @@ from typing import Any
 
 from gainful import __version__
 from gainful.errors import GainfulError, InvalidInput, MissingExtra
+from gainful.lab.blas import keep_blas_on_one_thread
 from gainful.lab.experiment import Experiment
 from gainful.lab.files import missing_files
 from gainful.lab.registry import locate
 from gainful.lab.repetition import Failed, Outcome, Repetition, outcome_of
-from gainful.lab.workers import Watcher, keep_blas_on_one_thread, perform
+from gainful.lab.workers import Watcher, perform
 
 __all__ = ["Cluster"]
 

@@ -1,4 +1,4 @@
-"""Compare strategies on a table of one's own: learning curves over random splits into a pool and test rows.
+"""Compares strategies on a table of one's own: learning curves over random splits into a pool and test rows.
 
     experiment = comparison("crabs.csv", "sex", strategies=["bald", "entropy", "random"])
     summary = run(experiment, "out/crabs")
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from gainful.campaign import Campaign
+from gainful.checks import require_whole
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.gp import GP
@@ -31,12 +32,13 @@ from gainful.hyper import fit
 from gainful.inference import Posterior
 from gainful.instruments import Binary, Instrument, Ordinal, Point
 from gainful.kernels import SE
-from gainful.lab.cells import shown
-from gainful.lab.contenders import ACTIVEML, contender, without_options
+from gainful.lab.comparison_figures import draw_comparison
+from gainful.lab.comparison_statistics import LEVEL, Measure, Standing, standings
+from gainful.lab.csv_cells import shown
 from gainful.lab.curves import learning_curve
 from gainful.lab.dataset import Dataset, read_dataset, reread
 from gainful.lab.experiment import Claim, Experiment, Row, Setting
-from gainful.lab.standings import LEVEL, Measure, Standing, draw, standings
+from gainful.lab.strategies_by_name import ACTIVEML, acquisition_by_name, without_options
 from gainful.means import ConstantMean, Zero
 from gainful.priors import Fixed, LogNormal, Prior
 from gainful.space import Pool
@@ -81,8 +83,8 @@ def comparison(
 ) -> Experiment:
     """The comparison of strategies on a table (`read_dataset` has `inputs`, `drop`, `yes`, `ranks` and `numbers`).
 
-    strategies        names, see `contenders`; by default a few that suit the answers. Differences are from random if
-                      it is among them, otherwise from the first
+    strategies        names, see `strategies_by_name`; by default a few that suit the answers. Differences are from
+                      random if it is among them, otherwise from the first
     hyperparameters   "learned": anew after every 5 answers, from those alone, as a campaign of one's own would do it;
                       "pool": once, from all answers of the pool, so that only the choice of queries differs
     answers           queries of each strategy; by default 50, or half of a small pool
@@ -129,9 +131,9 @@ def comparison(
         settings=lambda quick: [{"split": i} for i in range(min(4, splits) if quick else splits)],
         run=run_split,
         claims=partial(_claims, common=common),
-        figures=lambda rows, folder: draw(outcome(rows, common), rows, title, folder),
+        figures=lambda rows, folder: draw_comparison(outcome(rows, common), rows, title, folder),
         common=common,
-        places={"table": data.path},
+        paths={"table": data.path},
     )
 
 
@@ -185,7 +187,7 @@ def run_split(setting: Setting, seed: int) -> list[Row]:
     gp, instrument = (model.gp, model.instrument) if learned else (fitted.gp, instrument)
     rows: list[Row] = []
     for name in setting["strategies"]:
-        goal = contender(name, data.X[pool], seed)
+        goal = acquisition_by_name(name, data.X[pool], seed)
         places = Pool(data.X[pool])
         campaign = Campaign(places, instrument, gp, goal, seed=seed, repeat=False, refit=setting["refit"])
         first = range(setting["start"])
@@ -218,6 +220,7 @@ def _unconverged() -> Iterator[list[str]]:
 class _Model:
     """What is believed before the first answer; a number y of the table is (y − centre)/scale to the model."""
 
+    kind: str
     gp: GP
     instrument: Instrument
     centre: float = 0.0
@@ -235,15 +238,16 @@ def _model(data: Dataset, known: Array) -> _Model:
     root = float(np.sqrt(data.X.shape[1]))
     priors: dict[str, Prior] = {"SE.lengthscale": LogNormal(float(np.log(root)), 0.7)}
     if data.kind == "yes/no":
-        return _Model(GP(SE(root, 8.0), Zero(), priors | {"SE.variance": LogNormal(2.0, 1.0)}), Binary(name="answer"))
+        gp = GP(SE(root, 8.0), Zero(), priors | {"SE.variance": LogNormal(2.0, 1.0)})
+        return _Model(data.kind, gp, Binary(name="answer"))
     if data.kind == "ranks":
         noise, counts = 0.3, np.bincount(known.astype(int), minlength=len(data.ranks) + 1)[1:] + 1.0
         thresholds = np.sqrt(1.0 + noise**2) * ndtri(np.cumsum(counts)[:-1] / counts.sum())
         ordinal = Ordinal(thresholds.tolist(), noise, name="answer")
-        return _Model(GP(SE(root, 1.0), Zero(), priors | {"SE.variance": Fixed()}), ordinal)
+        return _Model(data.kind, GP(SE(root, 1.0), Zero(), priors | {"SE.variance": Fixed()}), ordinal)
     spread = float(np.std(known)) or 1.0
     gp = GP(SE(root, 1.0), ConstantMean(0.0), priors | {"SE.variance": LogNormal(0.0, 1.0)})
-    return _Model(gp, Point(noise=0.3, name="answer"), float(np.mean(known)), spread)
+    return _Model(data.kind, gp, Point(noise=0.3, name="answer"), float(np.mean(known)), spread)
 
 
 def _judged(posterior: Posterior, asked: list[int], *, model: _Model, X: Array, answers: Array) -> Row:
@@ -251,13 +255,13 @@ def _judged(posterior: Posterior, asked: list[int], *, model: _Model, X: Array, 
     instrument = posterior.data.instruments[0] if len(posterior.data) else model.instrument
     predicted: Any = posterior.answers(instrument, X)
     log_p = predicted.log_prob(model.to_model(answers))
-    if isinstance(instrument, Point):
+    if model.kind == "numbers":
         error = model.centre + model.scale * predicted.mean - answers
         density = float(np.mean(log_p)) - float(np.log(model.scale))
         return {"rmse": float(np.sqrt(np.mean(error**2))), "log_density": density}
     values = np.array(predicted.values)
     right = float(np.mean(values[np.argmax(predicted.log_probabilities, axis=1)] == answers))
-    if isinstance(instrument, Binary):
+    if model.kind == "yes/no":
         return {"accuracy": right, "log_loss": -float(np.mean(log_p))}
     median = values[np.argmax(np.cumsum(predicted.probabilities, axis=1) >= 0.5, axis=1)]  # errs least
     return {"accuracy": right, "rank_error": float(np.mean(np.abs(median - answers)))}
@@ -311,7 +315,7 @@ def _score_a_few(name: str, data: Dataset) -> None:
     few = np.unique(np.concatenate([np.flatnonzero(data.answers == a)[:2] for a in np.unique(data.answers)[:3]]))
     places = data.X[np.setdiff1d(np.arange(min(len(data.X), 14)), few)]
     model = _model(data, data.answers[few])
-    goal: Any = contender(name, places, 0)
+    goal: Any = acquisition_by_name(name, places, 0)
     if hasattr(goal, "score"):
         told = Data().add(model.instrument, data.X[few], model.to_model(data.answers[few]))
         goal.score(model.gp.condition(told), model.instrument, places)
@@ -329,6 +333,4 @@ def _require_strategies(strategies: object) -> None:
 
 
 def _whole(argument: str, value: object, least: int) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInput(argument, f"a whole number, at least {least}", value, "leave it out for the usual one")
-    return int(value)
+    return require_whole(argument, value, least, "leave it out for the usual one")

@@ -1,4 +1,4 @@
-"""A user's own table as a data set: numbers to predict from, answers to predict, and what was left out to get there.
+"""Reads a user's own table as a data set: inputs, answers, and what was left out to get there.
 
 The table is a CSV file in UTF-8 with a header. Nothing is left out in silence: every column and row that is not used is
 counted in `notes`.
@@ -19,16 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.errors import InvalidInput
-from gainful.lab.cells import a_word, cells_of, content_of, gaps_in, listed, number_of, shown, value_of
+from gainful.lab.answer_kinds import (
+    in_canonical_form,
+    kind_of,
+    require_scale,
+    require_variety,
+    say_what_is_missing,
+)
+from gainful.lab.csv_cells import a_word, cells_of, content_of, gaps_in, listed, number_of, shown, value_of
 
 __all__ = ["Dataset", "read_dataset", "reread"]
 
 Array = NDArray[np.float64]
 
-_SCALES = (1e-140, 1e140)  # standard deviations whose squares, and a few hundred of them summed, are still numbers
 _MOST_WORDS = 10  # different words of a text column that can be an input, each a column of its own
-_MOST_RANKS = 20
-_FEW_NUMBERS = 10  # so few different whole numbers may be classes, ranks or numbers, and the user has to say which
 FEWEST_ROWS = 20
 
 
@@ -77,36 +81,17 @@ def read_dataset(
     content = content_of(table)
     header, cells = cells_of(str(table), content)
     _require_columns("answer", [answer], header)
-    names = _inputs(header, answer, inputs, drop)
-    notes = list[str]()
-    if inputs is None:
-        names, notes = _usable(cells, names)
-    used, constant, rows = _varying(cells, names, answer)
-    gaps = {name: sum(gaps_in(cells[name])) for name in (*used, answer)}
-    if len(rows) < len(cells[answer]):
-        notes.append(_incomplete(cells[answer], answer, gaps, len(cells[answer]) - len(rows)))
-    if constant:
-        notes.append(f"{_count(len(constant), 'constant column')} left out: {listed(constant)}")
-    _require_rows(table, len(rows), gaps)
-    if not used:
-        remedy = "name columns with --inputs, words included"
-        raise InvalidInput("inputs", "at least one column of numbers that vary", f"none in {table}", remedy)
-    if inputs is None:
-        notes += [
-            f"{shown(name)} looks like an identifier; leave it out with --drop {shown(name)}"
-            for name in used
-            if _identifies([cells[name][i] for i in rows])
-        ]
+    used, rows, notes = _usable_rows(table, header, cells, answer, inputs, drop)
     told = [cells[answer][i] for i in rows]
-    kind, levels, said = _kind(answer, told, cells[answer], yes, ranks, numbers)
+    kind, levels, said = kind_of(answer, told, cells[answer], yes, ranks, numbers)
     X = np.column_stack([_standardised(name, _columns(name, [cells[name][i] for i in rows])) for name in used])
     X, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    everything = _answers(kind, levels, told)
+    everything = in_canonical_form(kind, levels, told)
     answers = everything[first]
     if len(X) < len(rows):
         notes.append(_repeats(kind, everything, answers, everything != answers[place.ravel()]))
-    _require_rows(table, len(X), gaps)
-    _require_variety(answer, kind, answers)
+    _require_rows(table, len(X), _gaps(cells, [*used, answer]))
+    require_variety(answer, kind, answers)
     return Dataset(
         path=str(table),
         sha256=hashlib.sha256(content).hexdigest(),
@@ -121,13 +106,49 @@ def read_dataset(
     )
 
 
+def _usable_rows(
+    table: str | Path,
+    header: list[str],
+    cells: dict[str, list[str]],
+    answer: str,
+    inputs: Sequence[str] | None,
+    drop: Sequence[str],
+) -> tuple[list[str], list[int], list[str]]:
+    """The columns that are inputs, the rows that have all of them and an answer, and what was left out."""
+    names, notes = _inputs(header, answer, inputs, drop), list[str]()
+    if inputs is None:
+        names, notes = _usable(cells, names)
+    used, constant, rows = _varying(cells, names, answer)
+    gaps = _gaps(cells, [*used, answer])
+    if len(rows) < len(cells[answer]):
+        notes.append(_incomplete(cells[answer], answer, gaps, len(cells[answer]) - len(rows)))
+    if constant:
+        notes.append(f"{_count(len(constant), 'constant column')} left out: {listed(constant)}")
+    _require_rows(table, len(rows), gaps)
+    if not used:
+        remedy = "name columns with inputs=[...], words included"
+        raise InvalidInput("inputs", "at least one column of numbers that vary", f"none in {table}", remedy)
+    if inputs is None:
+        notes += [
+            f"{shown(name)} looks like an identifier; drop it, if it is one"
+            for name in used
+            if _identifies([cells[name][i] for i in rows])
+        ]
+    return used, rows, notes
+
+
+def _gaps(cells: dict[str, list[str]], names: Sequence[str]) -> dict[str, int]:
+    """How many gaps each column has."""
+    return {name: sum(gaps_in(cells[name])) for name in names}
+
+
 @lru_cache(maxsize=4)
 def reread(path: str, sha256: str, answer: str, kind: str, inputs: tuple[str, ...], yes: str | None) -> Dataset:
     """The same data set again, as in another process; refused if the file is another one by now."""
     came = hashlib.sha256(content_of(path)).hexdigest()
     if came != sha256:
         expected = f"the table as it was, SHA-256 {sha256[:12]}…"
-        raise InvalidInput("table", expected, f"{came[:12]}… at {path}", "put it back, or start over with --fresh")
+        raise InvalidInput("table", expected, f"{came[:12]}… at {path}", "put it back, or start over with fresh=True")
     return read_dataset(path, answer, inputs=inputs, yes=yes, ranks=kind == "ranks", numbers=kind == "numbers")
 
 
@@ -169,15 +190,7 @@ def _incomplete(answers: list[str], answer: str, gaps: dict[str, int], count: in
     """What is said about rows with gaps: by which columns, and what the answer's were."""
     those = listed(f"{shown(name)} {number}" for name, number in gaps.items() if number)
     note = f"{_count(count, 'row')} with missing values left out (by column: {those})"
-    return note + (f"; {said}" if (said := _absent(answer, answers)) else "")
-
-
-def _absent(answer: str, cells: list[str]) -> str:
-    """Which words of the answers were taken as missing, and how often; nothing about empty cells."""
-    found = Counter(cell for cell, gap in zip(cells, gaps_in(cells), strict=True) if gap and cell)
-    if not found:
-        return ""
-    return f"in {shown(answer)} " + ", ".join(f"{cell!r} counts as missing ({n})" for cell, n in found.items())
+    return note + (f"; {said}" if (said := say_what_is_missing(answer, answers)) else "")
 
 
 def _repeats(kind: str, before: Array, after: Array, other: NDArray[np.bool_]) -> str:
@@ -207,7 +220,7 @@ def _require_rows(table: str | Path, count: int, gaps: dict[str, int]) -> None:
     remedy = "collect more rows"
     if most:
         those = ", ".join(f"{shown(name)} ({gaps[name]})" for name in most)
-        remedy = f"most gaps are in {those}: leave columns out with --drop NAME"
+        remedy = f"most gaps are in {those}: leave columns out with drop=[...]"
     raise InvalidInput("table", f"at least {FEWEST_ROWS} different rows without gaps", f"{count} in {table}", remedy)
 
 
@@ -236,17 +249,8 @@ def _varying(cells: dict[str, list[str]], names: list[str], answer: str) -> tupl
 
 
 def _standardised(name: str, columns: Array) -> Array:
-    _require_scale("inputs", name, columns, f"change its unit, or leave it out with --drop {shown(name)}")
+    require_scale("inputs", name, columns, f"change its unit, or leave it out with drop=[{shown(name)!r}]")
     return np.asarray((columns - columns.mean(axis=0)) / columns.std(axis=0))
-
-
-def _require_scale(argument: str, name: str, numbers: Array, remedy: str) -> None:
-    """Refuse numbers so large or small that their squares are not numbers any more."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        spread = numbers.std(axis=0)
-    if not np.all((spread > _SCALES[0]) & (spread < _SCALES[1])):  # also where it is nan
-        got = f"{numbers.min():.3g} to {numbers.max():.3g} in column {shown(name)}"
-        raise InvalidInput(argument, "numbers that can be scaled", got, remedy)
 
 
 def _identifies(cells: Sequence[str]) -> bool:
@@ -272,80 +276,6 @@ def _columns(name: str, cells: list[str]) -> Array:
         got = f"{name} with {len(words)} different words, such as {a_word(cells)!r}"
         raise InvalidInput("inputs", f"numbers, or at most {_MOST_WORDS} different words", got, "leave it out")
     return np.array([[float(cell == word) for word in (words[1:] if len(words) <= 2 else words)] for cell in cells])
-
-
-def _kind(
-    answer: str, cells: list[str], every: list[str], yes: str | None, ranks: bool, numbers: bool
-) -> tuple[str, tuple[str, ...], str]:
-    """The kind of the answers; the classes (the others, then yes) or ranks, lowest first; what a reader should know.
-
-    `cells` are the answers that are used, `every` all of them.
-    """
-    words = a_word(cells) is not None
-    different = sorted(set(cells)) if words else sorted({_plain(cell) for cell in cells}, key=float)
-    some = listed(different)
-    if len(different) < 2:
-        absent = _absent(answer, every)
-        got = f"only {some} in column {shown(answer)}" + (f"; {absent}" if absent else "")
-        raise InvalidInput("answer", "at least two different answers", got, "there is nothing to learn")
-    if yes is not None:
-        yes = yes if words or number_of(yes) is None else _plain(yes)
-        if yes not in different:
-            close = difflib.get_close_matches(yes, different, n=1)
-            remedy = f"did you mean {close[0]}?" if close else f"name one that column {shown(answer)} has"
-            raise InvalidInput("yes", f"one of {some}", yes, remedy)
-        others = tuple(each for each in different if each != yes)
-        no = shown(others[0]) if len(others) == 1 else f"any of {len(others)} others"
-        return "yes/no", (*others, yes), f"{shown(answer)}: yes is {shown(yes)}, no is {no}"
-    if (ranks or numbers) and words:
-        got = f"{a_word(cells)!r} in column {shown(answer)}"
-        raise InvalidInput("answer", f"numbers, for {'ranks' if ranks else 'numbers'}", got, "write it as a number")
-    if ranks:
-        if not 3 <= len(different) <= _MOST_RANKS:
-            remedy = "two classes need no ranks" if len(different) < 3 else "take them as numbers"
-            raise InvalidInput("ranks", f"3 to {_MOST_RANKS} different ranks", f"{len(different)} ({some})", remedy)
-        return "ranks", tuple(different), f"{shown(answer)}: ranks from lowest to highest are {some}"
-    if len(different) == 2 and not numbers:
-        no, yes = different
-        return "yes/no", (no, yes), f"{shown(answer)}: yes is {shown(yes)}, no is {shown(no)}"
-    if words:
-        got = f"{len(different)} in column {shown(answer)}: {some}"
-        raise InvalidInput(
-            "answer", "two classes, or numbers", got, "name one class against the others with --yes CLASS"
-        )
-    few = len(different) <= _FEW_NUMBERS and all(float(each).is_integer() for each in different)
-    if few and not numbers:
-        got = f"the whole numbers {some} in column {shown(answer)}"
-        remedy = "say --yes CLASS for one against the others, --ranks or --numbers"
-        raise InvalidInput("answer", "answers of a kind that is clear", got, remedy)
-    return "numbers", (), ""
-
-
-def _answers(kind: str, levels: tuple[str, ...], cells: list[str]) -> Array:
-    if kind == "numbers":
-        return np.array([float(cell) for cell in cells])
-    named = cells if a_word(levels) is not None else [_plain(cell) for cell in cells]
-    if kind == "yes/no":
-        return np.array([float(cell == levels[-1]) for cell in named])
-    return np.array([1.0 + levels.index(cell) for cell in named])
-
-
-def _plain(cell: str) -> str:
-    """A number as the user would write it: 1.0 and 1 are the same class."""
-    return f"{float(cell):.15g}"
-
-
-def _require_variety(answer: str, kind: str, answers: Array) -> None:
-    """After rows were left out there may be too little to learn."""
-    if kind == "yes/no" and not 5 <= answers.sum() <= len(answers) - 5:
-        rare = min(int(answers.sum()), len(answers) - int(answers.sum()))
-        raise InvalidInput("answer", "at least 5 rows of yes and of no", f"{rare} of one in column {shown(answer)}",
-                           "too few to split; collect more rows, or name another class with --yes")  # fmt: skip
-    if kind == "numbers":
-        if np.all(answers == answers[0]):
-            got = f"one number in column {shown(answer)}"
-            raise InvalidInput("answer", "different numbers", got, "there is nothing to learn")
-        _require_scale("answer", answer, answers, "change its unit")
 
 
 def _count(number: int, what: str) -> str:

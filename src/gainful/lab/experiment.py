@@ -1,4 +1,4 @@
-"""A published experiment as a value: what was published, how to repeat it once, and what is claimed from all of it."""
+"""An experiment as a value: what was published, how to run one repetition, and what is claimed from all of them."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Experiment:
     folder and returns what it drew. `data` names the files that are needed from the folder GAINFUL_DATA.
 
     `common` is what all repetitions share, in JSON values: `run` finds it in every setting, a run is continued only if
-    it is the same, and result.json has it once. It is in neither seeds nor rows. `places` says where things are, such
-    as a file whose hash is in `common`: `run` finds it in every setting as well, and it is no part of what is run. A
-    row with a column `seconds` is a timing: it goes to timings.csv, and `claims` and `figures` do not see it.
+    it is the same, and result.json has it once. It is in neither seeds nor rows. `paths` says where files are, such as
+    one whose hash is in `common`: `run` finds them in every setting as well, and they are no part of what is run. A row
+    with a column `seconds` is a timing: it goes to timings.csv, and `claims` and `figures` do not see it.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Experiment:
     figures: Callable[[list[Row], Path], list[Path]]
     data: tuple[str | DataFile, ...] = ()
     common: Mapping[str, Any] = field(default_factory=dict)
-    places: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):

@@ -1,4 +1,4 @@
-"""Data files: read from the folder named by GAINFUL_DATA, never downloaded, and checked to the last byte."""
+"""Finds data files in the folder that GAINFUL_DATA names and checks them to the last byte; never downloads any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an experiment is found: by its address "module:ATTRIBUTE", which other processes can import."""
+"""Finds experiments by their address "module:ATTRIBUTE", which other processes can import."""
 
 from __future__ import annotations
 

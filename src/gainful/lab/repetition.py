@@ -1,4 +1,4 @@
-"""One repetition: its setting, its seed, and what came of it.
+"""Repetitions of an experiment: the setting and the seed of each, and what came of it.
 
 The seed of a repetition is a hash of the experiment's name, the base seed and the setting. It depends neither on the
 order of the repetitions nor on how many there are, nor on where they run.
@@ -57,7 +57,7 @@ Outcome = Finished | Failed
 def repetitions_of(experiment: Experiment, quick: bool, seed: int) -> list[Repetition]:
     """All repetitions of an experiment, in the order of its settings."""
     found: dict[str, Repetition] = {}
-    common = json.loads(_canonical({**experiment.common, **experiment.places}, "common"))
+    common = json.loads(_canonical({**experiment.common, **experiment.paths}, "common"))
     for setting in experiment.settings(quick):
         key = _canonical(setting)
         if key in found:

@@ -1,4 +1,4 @@
-"""Finished runs as one page of HTML that needs nothing else: no network, no other file."""
+"""Writes finished runs as one page of HTML that needs nothing else: no network, no other file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run:
 
 
 def finished_runs(folder: str | Path) -> list[Run]:
-    """The runs in a folder and below it that have a result, by name; those set aside by --fresh are left out."""
+    """The runs in a folder and below it that have a result, by name; those set aside by `fresh=True` are left out."""
     found = []
     for path in _below(Path(folder), RESULT):
         record = path.with_name(RUN)
@@ -63,7 +63,7 @@ def write_report(folder: str | Path, heading: Heading | None = None) -> Path:
     """Write report.html about all finished runs of a folder into that folder; its path."""
     runs = finished_runs(folder)
     if not runs:
-        raise InvalidInput("folder", "at least one finished run in it", str(folder), "gainful reproduce run NAME")
+        raise InvalidInput("folder", "at least one finished run in it", str(folder), "run an experiment into it first")
     path = Path(folder) / "report.html"
     write_atomically(path, page(runs, heading or Heading()).encode())
     return path

@@ -1,4 +1,4 @@
-"""Run an experiment: what is left of it, wherever the workers are, and then its claims, its table and its figures.
+"""Runs an experiment, or what is left of it, and then writes its claims, its table and its figures.
 
 FOLDER/repetitions.jsonl   the journal: what is run, and every finished repetition
 FOLDER/result.json         the claims; the same bytes wherever and in whatever order the repetitions ran
@@ -33,7 +33,7 @@ from gainful.lab.files import data_file
 from gainful.lab.journal import SCHEMA, Identity, Journal, set_aside, write_atomically
 from gainful.lab.processes import Processes
 from gainful.lab.registry import address_of, find
-from gainful.lab.repetition import Failed, Finished, Outcome, repetitions_of
+from gainful.lab.repetition import Failed, Finished, Outcome, Repetition, repetitions_of
 from gainful.lab.table import to_csv
 from gainful.lab.workers import Here, Watcher, Workers
 
@@ -94,42 +94,13 @@ def run(
         data_file(file)
     if fresh and (aside := set_aside(folder)):
         watcher.say(f"The earlier run is now in {aside}.")
-    started, begun = datetime.now(UTC), time.perf_counter()
-    failures: list[Failed] = []
     with Journal(folder, Identity(value.name, quick, seed, __version__, value.common), repetitions) as journal:
         if journal.torn:
             watcher.say("The last line of the journal was cut short, so that repetition runs again.")
         left = [each for each in repetitions if each.key not in journal.kept]
         kept = len(repetitions) - len(left)
         watcher.begin(len(repetitions), kept)
-        try:
-            if left:
-                with closing(workers.perform(value, address, left, watcher)) as outcomes:
-                    for outcome in outcomes:
-                        if isinstance(outcome, Finished):
-                            journal.append(outcome)
-                        else:
-                            failures.append(outcome)
-                        watcher.advance(outcome)
-        finally:
-            watcher.end()
-            seconds = [record["seconds"] for record in journal.kept.values()]
-            record = {
-                "where": workers.where,
-                "started": started.isoformat(timespec="seconds"),
-                "seconds": round(time.perf_counter() - begun, 3),
-                "repetitions": len(repetitions),
-                "finished": len(journal.kept),
-                "finished now": len(journal.kept) - kept,
-                "failed": len(failures),
-                "seconds of all repetitions": round(sum(seconds), 3),
-                "seconds of the longest": max(seconds, default=0.0),
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "machine": platform.machine(),
-            }
-            _write_json(folder / RUN, record)
+        failures = _perform(value, address, left, journal, workers, watcher, folder)
         ran = len(left) - len(failures)
         if failures:
             order = {each.key: i for i, each in enumerate(repetitions)}
@@ -138,14 +109,55 @@ def run(
         everything = journal.rows(repetitions)
         rows = [row for row in everything if "seconds" not in row]
         timings = [row for row in everything if "seconds" in row]
-        if timings:
-            write_atomically(folder / TIMINGS, to_csv(timings).encode())
-        result = _write_results(value, rows, folder, quick, seed, len(repetitions))
+        result = _write_results(value, rows, timings, folder, quick, seed, len(repetitions))
         try:
             _draw(value, rows, folder)
         except (MissingExtra, ModuleNotFoundError) as error:
             watcher.say(f"No figures: {error}")
         return Summary(folder, result, kept, ran, (), rows, timings)
+
+
+def _perform(
+    experiment: Experiment,
+    address: str | None,
+    left: list[Repetition],
+    journal: Journal,
+    workers: Workers,
+    watcher: Watcher,
+    folder: Path,
+) -> list[Failed]:
+    """Run what is left into the journal, and whatever ends that, write down how it went; what failed."""
+    started, begun, before = datetime.now(UTC), time.perf_counter(), len(journal.kept)
+    failures: list[Failed] = []
+    try:
+        if left:
+            with closing(workers.perform(experiment, address, left, watcher)) as outcomes:
+                for outcome in outcomes:
+                    if isinstance(outcome, Finished):
+                        journal.append(outcome)
+                    else:
+                        failures.append(outcome)
+                    watcher.advance(outcome)
+    finally:
+        watcher.end()
+        seconds = [record["seconds"] for record in journal.kept.values()]
+        record = {
+            "where": workers.where,
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(time.perf_counter() - begun, 3),
+            "repetitions": before + len(left),
+            "finished": len(journal.kept),
+            "finished now": len(journal.kept) - before,
+            "failed": len(failures),
+            "seconds of all repetitions": round(sum(seconds), 3),
+            "seconds of the longest": max(seconds, default=0.0),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "machine": platform.machine(),
+        }
+        _write_json(folder / RUN, record)
+    return failures
 
 
 def _locate(experiment: Experiment | str, workers: Workers) -> tuple[Experiment, str | None]:
@@ -155,8 +167,16 @@ def _locate(experiment: Experiment | str, workers: Workers) -> tuple[Experiment,
 
 
 def _write_results(
-    experiment: Experiment, rows: list[Row], folder: Path, quick: bool, seed: int, repetitions: int
+    experiment: Experiment,
+    rows: list[Row],
+    timings: list[Row],
+    folder: Path,
+    quick: bool,
+    seed: int,
+    repetitions: int,
 ) -> dict[str, Any]:
+    if timings:
+        write_atomically(folder / TIMINGS, to_csv(timings).encode())
     if not rows:
         raise InvalidInput("run", "rows from at least one repetition", "none at all", "see what run returns")
     table = to_csv(rows).encode()

@@ -1,4 +1,4 @@
-"""Numbers with their 95 % intervals, for claims.
+"""Estimates with 95 % intervals: means, paired differences and ratios, shares, and any statistic by bootstrap.
 
 Every function takes independent repetitions, (N,), or pairs of them, (N,) and (N,): a pair is two contenders in the
 same repetition, so that what the repetition itself contributes cancels. Where several rows share one world, average

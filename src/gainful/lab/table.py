@@ -1,4 +1,4 @@
-"""Tidy rows: picked, paired, and written as CSV."""
+"""Picks and pairs tidy rows, and writes them as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where repetitions run: what all kinds of workers promise, and the plainest kind.
+"""What all ways of running repetitions promise (`Workers`), and the plainest of them: in this process.
 
 `perform` takes an experiment and repetitions and yields what came of each, as soon as it is there and in any order. A
 repetition that fails is an outcome like any other. When a person interrupts, what is finished by then is still yielded
@@ -7,23 +7,18 @@ before KeyboardInterrupt goes on. BLAS runs on one thread everywhere, since its 
 
 from __future__ import annotations
 
-import os
 import traceback
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
 from typing import Any, Protocol
 
 from gainful import __version__
+from gainful.lab.blas import keep_blas_on_one_thread, one_blas_thread
 from gainful.lab.experiment import Experiment, Setting
 from gainful.lab.registry import locate
 from gainful.lab.repetition import Outcome, Repetition, attempt, outcome_of
 
-__all__ = ["BLAS_THREADS", "Here", "Watcher", "Workers", "keep_blas_on_one_thread", "one_blas_thread", "perform"]
-
-BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+__all__ = ["Here", "Watcher", "Workers", "perform"]
 
 
 class Watcher(Protocol):
@@ -91,33 +86,3 @@ def perform(address: str, version: str, setting: Setting, seed: int) -> dict[str
     except Exception:
         return {"reason": traceback.format_exc()}
     return attempt(found.run if isinstance(found, Experiment) else found, setting, seed)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread within, where threadpoolctl is installed; otherwise as the environment says."""
-    limits = _threadpool_limits()
-    with limits(1) if limits else nullcontext():
-        yield
-
-
-@lru_cache(maxsize=1)
-def keep_blas_on_one_thread() -> bool:
-    """BLAS on one thread for the rest of this process; whether that could be arranged.
-
-    For good, not just within: the threads of a Dask worker share the setting, and the first to end would undo it for
-    the others.
-    """
-    limits = _threadpool_limits()
-    if limits is None:
-        return all(os.environ.get(name) == "1" for name in BLAS_THREADS)
-    limits(1)
-    return True
-
-
-def _threadpool_limits() -> Any:
-    """threadpoolctl is no dependency of gainful; scikit-learn and others bring it along."""
-    try:
-        return import_module("threadpoolctl").threadpool_limits
-    except ImportError:
-        return None

@@ -1,12 +1,12 @@
-"""Published experiments, run again: a folder for each source, all clients of the public names and of `lab`."""
+"""Published experiments, run again: a folder for each source, which use gainful's public names and `lab` only."""
 
 from __future__ import annotations
 
 import difflib
 
-from gainful.errors import InvalidInput
+import gainful as gf
 from gainful.lab import Experiment
-from gainful.lab.registry import find as find_at
+from gainful.lab import find as find_at
 from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
 
@@ -30,4 +30,4 @@ def find(name: str) -> Experiment:
         return known[name]
     close = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean {close[0]}?" if close else "your own are given as module:ATTRIBUTE"
-    raise InvalidInput("name", f"one of {', '.join(known)}", name, remedy)
+    raise gf.InvalidInput("name", f"one of {', '.join(known)}", name, remedy)

@@ -8,7 +8,7 @@ except ImportError:
     raise MissingExtra("figures", "plots") from None
 
 from gainful.plots.marks import draw
-from gainful.plots.pen import Mark, Pen
+from gainful.plots.pen import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH, Mark, Pen
 from gainful.plots.posterior import plot_posterior
 
-__all__ = ["Mark", "Pen", "draw", "plot_posterior"]
+__all__ = ["BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_posterior"]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.checks import require_whole
 from gainful.data import Query
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
@@ -63,7 +64,7 @@ class Search:
 
 def choose(
     goal: Acquisition | Random | RandomType,
-    belief: Posterior,
+    belief: Posterior | Belief,
     options: Sequence[Option],
     rng: np.random.Generator,
     *,
@@ -96,6 +97,8 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         if key not in drawn:
             drawn[key] = candidates(option, rng, search)
         places = drawn[key]
+        if instrument.is_certain and len(places):  # what is known, or will be, is not asked again
+            places = places[~scoring.told(instrument, places)]
         if not len(places):
             continue
         if not scoring.is_exact and len(places) > _FINALISTS:
@@ -103,7 +106,7 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
             ranks = scoring.rank(instrument, places)
             places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
         scores = scoring.score(instrument, places)
-        i = _best_of(scoring.fantasy, instrument, places, scores)
+        i = _best_of(scoring, instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
             starts = np.argsort(-scores, kind="stable")[: search.climbers]
@@ -166,10 +169,9 @@ def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[
     return np.array([rng.choice(n, size, replace=False) for _ in range(most)])
 
 
-def _best_of(belief: Posterior, instrument: Instrument, places: Array, scores: Array) -> int:
+def _best_of(scoring: Scoring, instrument: Instrument, places: Array, scores: Array) -> int:
     i = int(np.argmax(scores))
     if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
         endless = np.flatnonzero(np.isposinf(scores))
-        spread = belief.marginals(instrument, places[endless])[1]
-        i = int(endless[int(np.argmax(spread if spread.ndim == 1 else np.linalg.slogdet(spread)[1]))])
+        i = int(endless[int(np.argmax(scoring.spread(instrument, places[endless])))])
     return i

@@ -1,8 +1,9 @@
 """What queries are worth now: an acquisition, a belief, and a fantasy in place of what is pending.
 
 An acquisition need not know of pending queries. It scores under a belief that counts on their answers (`fantasize`), so
-every one works in batches and with several people asking. One that has an exact form beyond pending queries
-(`score_beyond`, the information measures) is ranked and climbed by the fantasy, and judged by the exact form.
+every one works in batches and with several people asking. Of several posteriors the weights move with the answers: the
+score is then the average over a few answers drawn from the belief. An acquisition that has an exact form beyond pending
+queries (`score_beyond`, the information measures) is ranked and climbed by the fantasy, and judged by the exact form.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 from gainful.acquisition import Acquisition, score_and_gradient, score_beyond
 from gainful.data import Query
 from gainful.errors import InvalidInput
-from gainful.inference.fantasy import fantasize
+from gainful.inference.belief import Belief
+from gainful.inference.fantasy import fantasize, sample_fantasies
 from gainful.inference.posterior import Posterior
+from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument
 
 __all__ = ["Scoring"]
@@ -31,13 +34,15 @@ class Scoring:
     """Scores of queries beyond what pending ones will tell."""
 
     acquisition: Acquisition
-    belief: Posterior
+    belief: Posterior | Belief
     pending: Sequence[Query] = ()
 
     @cached_property
-    def fantasy(self) -> Posterior:
-        """The belief that counts on the pending answers."""
-        return fantasize(self.belief, self.pending)
+    def fantasies(self) -> tuple[Posterior | Belief, ...]:
+        """Beliefs that count on the pending answers; one will do for one posterior."""
+        if isinstance(self.belief, Posterior):
+            return (fantasize(self.belief, self.pending),)
+        return tuple(sample_fantasies(self.belief, self.pending)) if self.pending else (self.belief,)
 
     @property
     def is_exact(self) -> bool:
@@ -46,7 +51,7 @@ class Scoring:
 
     def rank(self, instrument: Instrument, places: Array) -> Array:
         """Scores under the fantasy, (M,)."""
-        return self._numbers(self.acquisition.score(self.fantasy, instrument, places))
+        return self._numbers(np.mean([self.acquisition.score(f, instrument, places) for f in self.fantasies], axis=0))
 
     def score(self, instrument: Instrument, places: Array) -> Array:
         """Scores in the exact form where the acquisition has one, (M,)."""
@@ -55,7 +60,38 @@ class Scoring:
 
     def score_and_gradient(self, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
         """Scores under the fantasy and their derivatives in the places; None for one that does not know them."""
-        return score_and_gradient(self.acquisition, self.fantasy, instrument, places)
+        found = [score_and_gradient(self.acquisition, f, instrument, places) for f in self.fantasies]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
+            return None
+        return np.mean([scores for scores, _ in known], axis=0), np.mean([slopes for _, slopes in known], axis=0)
+
+    def spread(self, instrument: Instrument, places: Array) -> Array:
+        """The variance, (M,), or of sets the log determinant of the covariance, that pending answers leave."""
+        found = [f.marginals(instrument, places)[1] for f in self._parts]
+        each = [v if v.ndim == 1 else np.linalg.slogdet(v)[1] for v in found]
+        return np.asarray(np.mean(each, axis=0))
+
+    def told(self, instrument: Instrument, places: Array) -> NDArray[np.bool_]:
+        """Which queries, (M,), of an instrument without noise have their answer already, or will have it."""
+        if not instrument.is_certain or instrument.query == "set":
+            return np.zeros(len(places), dtype=bool)
+        flat = np.asarray(places, dtype=float).reshape(len(places), -1, np.shape(places)[-1])
+        known = np.ones(len(places), dtype=bool)
+        channel = instrument.channel()
+        asked = {q.place.tobytes() for q in self.pending if q.instrument.channel() == channel}
+        asked |= {
+            x.tobytes() for b in self._parts[0].data.batches if b.instrument.channel() == channel for x in b.X + 0.0
+        }
+        again = np.array([x.tobytes() in asked for x in np.asarray(places, dtype=float) + 0.0], dtype=bool)
+        for part in self._parts:
+            prior = sum(np.maximum(part.kernel.diag(flat[:, i]), 0.0) for i in range(flat.shape[1]))
+            known &= part.marginals(instrument, places)[1] <= RESOLUTION * prior
+        return known | again
+
+    @property
+    def _parts(self) -> list[Posterior]:
+        return [p for f in self.fantasies for p in ((f,) if isinstance(f, Posterior) else f.posteriors)]
 
     @staticmethod
     def _numbers(scores: Array) -> Array:

@@ -1,11 +1,10 @@
-"""mixed 6.3: air temperature at buoys in the Pacific, by latitude and longitude."""
+"""Fletcher 2022, sec. 6.3: air temperature at buoys in the Pacific, by latitude and longitude."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gainful.lab.experiment import Experiment, Row, Setting
-from gainful.lab.files import data_file
+from gainful.lab import Experiment, Row, Setting, data_file
 from gainful.papers.fletcher2022.tables import claims, figures, learning_curves, settings, unit
 
 __all__ = ["EXPERIMENT"]
@@ -26,7 +25,7 @@ def _run(setting: Setting, seed: int) -> list[Row]:
 EXPERIMENT = Experiment(
     name="mixed-buoys",
     title="Air temperature at buoys: error against the number of answers",
-    source="mixed 6.3",
+    source="Fletcher 2022, sec. 6.3",
     published={
         "runs": "5, with 33 % of the rows set aside; costs 10, 7 and 3, budget 200, at most 15 answers",
         "result": "lower error than random, in a figure that is not in the text",

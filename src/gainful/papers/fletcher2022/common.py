@@ -1,7 +1,7 @@
-"""What the experiments of mixed 6 have in common: the strategies, the costs, one run of a strategy, and figures.
+"""What the experiments of Fletcher 2022, sec. 6, share: the strategies, the costs, one run of a strategy, and figures.
 
 The published metric is a Kullback–Leibler divergence between the ground truth and the posterior on the grid, whose
-exact form is not printed. Here it is `worlds.divergence`: from readings of the truth to predicted readings. Its
+exact form is not printed. Here it is `lab.divergence`: from readings of the truth to predicted readings. Its
 expectation over worlds is ½ log|I + covariance/noise²|, so that it falls, on average, by exactly the information that
 the answers tell: whatever the strategy, a budget can buy no more nats than it buys bits times ln 2.
 """
@@ -15,21 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from gainful.acquisition import Learn, Normalised, PerCost, Random, RandomType
-from gainful.campaign import Campaign
-from gainful.data import Query
-from gainful.lab.experiment import Claim, Row, Setting
+import gainful as gf
+from gainful.lab import Claim, Row, Setting, World, divergence
 from gainful.lab.statistics import Estimate, bootstrap, paired_ratio
 from gainful.lab.table import pairs
-from gainful.lab.worlds import World, divergence
 
 __all__ = ["COLOURS", "STRATEGIES", "answering", "cost_settings", "ratio_claim", "survey"]
 
 STRATEGIES: dict[str, Any] = {
-    "random": Random(),
-    "random type": RandomType(Learn("function")),
-    "normalised": Normalised(Learn("function")),
-    "cost-adjusted": PerCost(Learn("function")),
+    "random": gf.Random(),
+    "random type": gf.RandomType(gf.Learn("function")),
+    "normalised": gf.Normalised(gf.Learn("function")),
+    "cost-adjusted": gf.PerCost(gf.Learn("function")),
 }
 COLOURS = {"random": "#999999", "random type": "#E69F00", "normalised": "#009E73", "cost-adjusted": "#0072B2"}
 
@@ -48,7 +45,7 @@ def cost_settings() -> list[list[float]]:
     return [[float(p), float(i), float(o)] for p, i, o in grid if p >= i]
 
 
-def answering(campaign: Campaign, answer: Callable[[Query], Any], most: int) -> Iterator[int]:
+def answering(campaign: gf.Campaign, answer: Callable[[gf.Query], Any], most: int) -> Iterator[int]:
     """Asks and tells, at most so often; yields the number of answers, from 0 before the first."""
     yield 0
     for told in range(1, most + 1):
@@ -66,9 +63,9 @@ def survey(setting: Setting, seed: int, strategies: Sequence[str], **world: Any)
     rows = []
     for name in strategies:
         rng = np.random.default_rng([seed, 1])  # the first readings are the same for all
-        campaign = Campaign(here.pool, here.instruments, here.gp, STRATEGIES[name], budget=BUDGET, seed=seed)
+        campaign = gf.Campaign(here.pool, here.instruments, here.gp, STRATEGIES[name], budget=BUDGET, seed=seed)
         for i in rng.choice(len(here.grid), FIRST, replace=False):
-            first = Query(here.instruments[0], here.grid[i])
+            first = gf.Query(here.instruments[0], here.grid[i])
             campaign.tell(first, here.answer(first, rng), cost=0.0)
         start = divergence(campaign.posterior, here.grid, truth, noise)
         for _ in answering(campaign, lambda query, rng=rng: here.answer(query, rng), MOST_ANSWERS):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""mixed 6.2: four strategies in worlds of two dimensions, over all settings of the costs."""
+"""Fletcher 2022, sec. 6.2: four strategies in worlds of two dimensions, over all settings of the costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gainful.lab.experiment import Claim, Experiment, Row, Setting
+from gainful.lab import Claim, Experiment, Row, Setting
 from gainful.papers.fletcher2022.common import COLOURS, STRATEGIES, cost_settings, forest, ratio, ratio_claim, survey
 
 __all__ = ["EXPERIMENT"]
@@ -95,7 +95,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="mixed-costs",
     title="Four strategies over all settings of the costs",
-    source="mixed 6.2",
+    source="Fletcher 2022, sec. 6.2",
     published={
         "runs": "540: 54 settings of the costs (there are 57), 10 runs each",
         "world": "two dimensions, 0 to 2 in each, lengthscale 0.2; budget 60, at most 20 answers, 3 readings at first",

@@ -1,10 +1,10 @@
-"""mixed 6.2, last part: cost-adjusted against random type in two and three dimensions, and in smaller worlds."""
+"""Fletcher 2022, sec. 6.2, last part: cost-adjusted against random type in worlds of two and three dimensions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from gainful.lab.experiment import Claim, Experiment, Row, Setting
+from gainful.lab import Claim, Experiment, Row, Setting
 from gainful.papers.fletcher2022.common import COLOURS, cost_settings, forest, ratio, ratio_claim, survey
 
 __all__ = ["EXPERIMENT"]
@@ -28,9 +28,7 @@ def _settings(quick: bool) -> list[Setting]:
 
 def _run(setting: Setting, seed: int) -> list[Row]:
     side = float(setting["side"])
-    per_dimension = (
-        round(side / _LENGTHSCALE) + 1
-    )  # the text's own rule: no two places further apart than a lengthscale
+    per_dimension = round(side / _LENGTHSCALE) + 1  # the text's own rule: neighbours at most a lengthscale apart
     return survey(
         setting,
         seed,
@@ -98,7 +96,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="mixed-dimensions",
     title="Cost-adjusted against random type in two and three dimensions",
-    source="mixed 6.2",
+    source="Fletcher 2022, sec. 6.2",
     published={
         "runs": "about 200 in each of 2 and 3 dimensions, spread evenly over the settings of the costs",
         "result": "average KL divergence about 10 % below random type in both; bounds and grids are not given again",

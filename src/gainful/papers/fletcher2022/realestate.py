@@ -1,11 +1,10 @@
-"""mixed 6.3: prices of houses in a city, by latitude and longitude."""
+"""Fletcher 2022, sec. 6.3: prices of houses in a city, by latitude and longitude."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gainful.lab.experiment import Experiment, Row, Setting
-from gainful.lab.files import data_file
+from gainful.lab import Experiment, Row, Setting, data_file
 from gainful.papers.fletcher2022.tables import claims, figures, learning_curves, settings, unit
 
 __all__ = ["EXPERIMENT"]
@@ -22,7 +21,7 @@ def _run(setting: Setting, seed: int) -> list[Row]:
 EXPERIMENT = Experiment(
     name="mixed-realestate",
     title="House prices by place: error against the number of answers",
-    source="mixed 6.3",
+    source="Fletcher 2022, sec. 6.3",
     published={
         "runs": "5, with 20 % of the rows set aside; costs 10, 7 and 3, budget 200, at most 30 answers",
         "cost-adjusted": 0.15,

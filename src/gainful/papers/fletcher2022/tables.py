@@ -1,4 +1,4 @@
-"""mixed 6.3: campaigns over the rows of a real table, and the error on rows that were set aside.
+"""Fletcher 2022, sec. 6.3: campaigns over the rows of a real table, and the error on rows that were set aside.
 
 The text gives costs, budget and the share of test rows, but not the lengthscale, noise or interval width that were used
 after normalising everything to 0..1. `MODELS` are the defaults of its code (noise 0.1, intervals six noises wide), the
@@ -14,18 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.campaign import Campaign
-from gainful.data import Query
-from gainful.gp import GP
-from gainful.instruments import Instrument, Interval, Ordinal, Point
-from gainful.kernels import SE
-from gainful.lab.experiment import Claim, Row, Setting
+import gainful as gf
+from gainful.lab import Claim, Row, Setting
 from gainful.lab.statistics import mean
 from gainful.lab.table import column, select
-from gainful.means import ConstantMean
 from gainful.papers.fletcher2022.common import COLOURS, STRATEGIES, answering, ratio_claim
-from gainful.priors import Fixed
-from gainful.space import Pool
 
 __all__ = ["MODELS", "claims", "figures", "learning_curves", "settings"]
 
@@ -43,20 +36,20 @@ class Model:
     refit: int | None = None
 
     @property
-    def gp(self) -> GP:
+    def gp(self) -> gf.GP:
         if self.refit is None:
-            return GP(SE(0.2))
+            return gf.GP(gf.SE(0.2))
         # The instruments are what they are; of the function everything is learned.
         known = ("point.noise", "interval.noise", "ordinal.noise", "ordinal.thresholds[0]", "ordinal.thresholds.gap[1]")
-        return GP(SE(0.2), ConstantMean(0.5), priors=dict.fromkeys(known, Fixed()))
+        return gf.GP(gf.SE(0.2), gf.ConstantMean(0.5), priors=dict.fromkeys(known, gf.Fixed()))
 
-    def instruments(self, values: Array) -> tuple[Instrument, ...]:
+    def instruments(self, values: Array) -> tuple[gf.Instrument, ...]:
         thresholds = np.quantile(values, [1 / 3, 2 / 3]).tolist()
         point, interval, ordinal = COSTS
         return (
-            Point(noise=self.noise, cost=point, name="point"),
-            Interval(noise=self.noise, width=6.0 * self.noise, cost=interval, name="interval"),
-            Ordinal(thresholds=thresholds, noise=self.noise, cost=ordinal, name="ordinal"),
+            gf.Point(noise=self.noise, cost=point, name="point"),
+            gf.Interval(noise=self.noise, width=6.0 * self.noise, cost=interval, name="interval"),
+            gf.Ordinal(thresholds=thresholds, noise=self.noise, cost=ordinal, name="ordinal"),
         )
 
 
@@ -85,13 +78,15 @@ def learning_curves(X: Array, y: Array, setting: Setting, seed: int, *, test: fl
     order = np.random.default_rng([seed, 0]).permutation(len(y))
     aside, rest = np.split(order, [round(test * len(y))])
     instruments = model.instruments(y[rest])
-    pool = Pool(np.unique(X[rest], axis=0))
+    pool = gf.Pool(np.unique(X[rest], axis=0))
     rows: list[Row] = []
     for name in CONTENDERS:
         rng = np.random.default_rng([seed, 1])
-        campaign = Campaign(pool, instruments, model.gp, STRATEGIES[name], budget=BUDGET, seed=seed, refit=model.refit)
+        campaign = gf.Campaign(
+            pool, instruments, model.gp, STRATEGIES[name], budget=BUDGET, seed=seed, refit=model.refit
+        )
 
-        def answer(query: Query, rng: np.random.Generator = rng) -> Any:
+        def answer(query: gf.Query, rng: np.random.Generator = rng) -> Any:
             # Several rows may share one place: one of them is seen. The table's value is the truth; no noise is added.
             there = rest[np.all(X[rest] == query.place, axis=1)]
             return _reading(query.instrument, float(y[rng.choice(there)]), rng)
@@ -107,13 +102,15 @@ def learning_curves(X: Array, y: Array, setting: Setting, seed: int, *, test: fl
     return rows
 
 
-def _reading(instrument: Instrument, value: float, rng: np.random.Generator) -> Any:
-    if isinstance(instrument, Interval):
-        assert instrument.width is not None
-        start = value - instrument.width * rng.random()
-        return start, start + instrument.width
-    if isinstance(instrument, Ordinal):
-        return 1 + int(np.sum(value > np.asarray(instrument.thresholds)))
+def _reading(instrument: gf.Instrument, value: float, rng: np.random.Generator) -> Any:
+    """What the instrument says when it reads exactly this value."""
+    channel = instrument.channel()
+    assert channel is not None
+    if channel.is_interval:
+        start = value - channel.width * rng.random()
+        return start, start + channel.width
+    if channel.is_discrete:
+        return 1 + int(np.sum(value > channel.bounds))
     return value
 
 

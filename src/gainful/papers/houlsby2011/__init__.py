@@ -1,1 +1,1 @@
-"""Houlsby, Huszár, Ghahramani & Lengyel 2011, Bayesian active learning for classification and preference learning."""
+"""The experiments of Houlsby et al. 2011, "Bayesian active learning for classification and preference learning"."""

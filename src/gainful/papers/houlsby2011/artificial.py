@@ -1,4 +1,4 @@
-"""bald 5, Fig. 3: three artificial sets that are hard for active learning.
+"""Houlsby et al. 2011, sec. 5, Fig. 3: three artificial sets that are hard for active learning.
 
 The text shows them as pictures. Here: two classes on a square, divided by x = 0, with a *block in the middle* of the
 boundary whose labels are tosses of a coin; the same without noise, with a *block in the corner*, dense and far from the
@@ -12,16 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Data
-from gainful.gp import GP
-from gainful.hyper import fit
-from gainful.instruments import Binary
-from gainful.kernels import SE
-from gainful.lab.experiment import Claim, Experiment, Row, Setting
+import gainful as gf
+from gainful.lab import Claim, Experiment, Row, Setting
 from gainful.lab.statistics import Estimate, mean, paired_difference
 from gainful.lab.table import column, pairs, select
 from gainful.papers.houlsby2011.common import STRATEGIES, Problem, curves, learning_curves
-from gainful.priors import LogNormal
 
 __all__ = ["EXPERIMENT", "draw"]
 
@@ -61,8 +56,8 @@ def draw(name: str, rng: np.random.Generator) -> Problem:
             test = test[np.any(np.abs(test) > half, axis=1)]  # where there is something to learn
     order = rng.permutation(len(X))  # ties go to the first: no part of the pool must come first
     X, yes, block = X[order], yes[order], None if block is None else block[order]
-    priors = {"SE.lengthscale": LogNormal(-0.7, 0.7), "SE.variance": LogNormal(1.5, 1.0)}
-    fitted = fit(GP(SE(0.5, 4.0), priors=priors), Data().add(Binary(name="label"), X, yes), starts=1)
+    priors = {"SE.lengthscale": gf.LogNormal(-0.7, 0.7), "SE.variance": gf.LogNormal(1.5, 1.0)}
+    fitted = gf.fit(gf.GP(gf.SE(0.5, 4.0), priors=priors), gf.Data().add(gf.Binary(name="label"), X, yes), starts=1)
     return Problem(X, yes, test, _labels(name, test), fitted.gp, block, _labels(name, X))
 
 
@@ -128,7 +123,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="bald-artificial",
     title="Noisy block, uninformative corner, checkerboard",
-    source="bald 5, Fig. 3",
+    source="Houlsby et al. 2011, sec. 5, Fig. 3",
     published={
         "block in the middle": "MES and QBC do poorly; IVM's choice in the block is biased towards one class",
         "block in the corner": "a strong algorithm avoids the block",

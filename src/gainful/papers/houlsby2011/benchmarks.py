@@ -1,4 +1,4 @@
-"""bald 5, Figs. 4 and 5: learning curves on real classification tables, and extra answers needed relative to BALD.
+"""Houlsby et al. 2011, sec. 5, Figs. 4 and 5: learning curves on real tables, and answers needed beyond BALD's.
 
 Tables with more than two classes are made into two as is usual for them: crabs by sex, vehicle the two cars (opel,
 saab) against each other, wine the first kind against the others, letters E against F and D against P, and of isolet, if
@@ -14,18 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Data
-from gainful.errors import InvalidInput
-from gainful.gp import GP
-from gainful.hyper import fit
-from gainful.instruments import Binary
-from gainful.kernels import SE
-from gainful.lab.experiment import Claim, Experiment, Row, Setting
-from gainful.lab.files import DataFile, data_file, missing_files
+import gainful as gf
+from gainful.lab import Claim, DataFile, Experiment, Row, Setting, data_file, missing_files
 from gainful.lab.statistics import mean
 from gainful.lab.table import select
 from gainful.papers.houlsby2011.common import COLOURS, STRATEGIES, Problem, curves, learning_curves
-from gainful.priors import LogNormal
 
 __all__ = ["EXPERIMENT", "extra_answers", "load"]
 
@@ -83,7 +76,7 @@ def _isolet() -> tuple[Array, NDArray[np.bool_]]:
                 continue
             if len(values) != 618 or not np.all(np.isfinite(values)):
                 got = f"{len(values)} columns in line {number + 1}, or a gap there"
-                raise InvalidInput(
+                raise gf.InvalidInput(
                     _ISOLET.name, "617 numbers and the letter's number in each line", got, "see its source"
                 )
             if values[-1] in _LETTERS:
@@ -92,7 +85,7 @@ def _isolet() -> tuple[Array, NDArray[np.bool_]]:
     yes = table[:, -1] == _LETTERS[0]
     if not 0 < yes.sum() < len(yes):
         expected = f"rows of the letters {_LETTERS[0]} and {_LETTERS[1]}"
-        raise InvalidInput(_ISOLET.name, expected, f"{int(yes.sum())} and {int(np.sum(~yes))}", "see its source")
+        raise gf.InvalidInput(_ISOLET.name, expected, f"{int(yes.sum())} and {int(np.sum(~yes))}", "see its source")
     return table[:, :-1], yes
 
 
@@ -118,9 +111,9 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     size = min(_POOL, len(order) // 2)
     pool, test = order[:size], order[size : size + _TEST]
     root = np.sqrt(X.shape[1])
-    priors = {"SE.lengthscale": LogNormal(float(np.log(root)), 0.7), "SE.variance": LogNormal(2.0, 1.0)}
-    data = Data().add(Binary(name="label"), X[pool], yes[pool])
-    fitted = fit(GP(SE(root, 8.0), priors=priors), data, starts=1)
+    priors = {"SE.lengthscale": gf.LogNormal(float(np.log(root)), 0.7), "SE.variance": gf.LogNormal(2.0, 1.0)}
+    data = gf.Data().add(gf.Binary(name="label"), X[pool], yes[pool])
+    fitted = gf.fit(gf.GP(gf.SE(root, 8.0), priors=priors), data, starts=1)
     problem = Problem(X[pool], yes[pool], X[test], yes[test], fitted.gp)
     full = float(np.mean((fitted.posterior.mean(X[test]) > 0.0) == yes[test]))
     queries = min(_QUERIES, size - 1)
@@ -208,7 +201,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="bald-benchmarks",
     title="Real classification tables: curves, and answers needed beyond BALD's",
-    source="bald 5, Figs. 4 and 5",
+    source="Houlsby et al. 2011, sec. 5, Figs. 4 and 5",
     published={
         "tables": "australian, crabs, vehicle, isolet, cancer, wine, wdbc, letter E-F and D-P",
         "result": "BALD has the lowest median of extra answers; Zhu's, which sees the test inputs, is 1.4",

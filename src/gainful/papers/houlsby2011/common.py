@@ -1,4 +1,4 @@
-"""What the experiments of bald 5 have in common: strategies by name, and learning curves on a pool of yes/no answers.
+"""What the experiments of Houlsby et al. 2011, sec. 5, share: strategies by name, and learning curves on a pool.
 
 Hyperparameters are fixed, as published: for each data set they are learned once, from the whole pool.
 """
@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.acquisition import IVM, ActiveSVM, EmpiricalError, Entropy, Kapoor, Learn, QueryByCommittee, Random, Zhu
-from gainful.campaign import Campaign
-from gainful.gp import GP
-from gainful.inference import Posterior
-from gainful.instruments import Binary
-from gainful.lab.curves import Style, draw_curves, learning_curve
-from gainful.lab.experiment import Row
-from gainful.space import Pool
+import gainful as gf
+from gainful.acquisition import IVM, ActiveSVM, EmpiricalError, Entropy, Kapoor, QueryByCommittee, Zhu
+from gainful.lab import Row, Style, draw_curves, learning_curve
 
 __all__ = ["COLOURS", "STRATEGIES", "Problem", "curves", "learning_curves"]
 
@@ -39,15 +34,15 @@ class Problem:
     yes: Mask
     test: Array
     test_yes: Mask
-    gp: GP
+    gp: gf.GP
     block: Mask | None = None
     rule: Mask | None = None
 
 
 # Those in the second half see the test inputs, or the answers of the pool, and are not for use.
 STRATEGIES: dict[str, Callable[[Problem, int], Any]] = {
-    "BALD": lambda p, seed: Learn("function"),
-    "random": lambda p, seed: Random(),
+    "BALD": lambda p, seed: gf.Learn("function"),
+    "random": lambda p, seed: gf.Random(),
     "MES": lambda p, seed: Entropy(),
     "QBC 2": lambda p, seed: QueryByCommittee(size=2, measure="vote", seed=seed, over=p.X),
     "QBC 100": lambda p, seed: QueryByCommittee(size=100, measure="vote", seed=seed, over=p.X),
@@ -73,10 +68,10 @@ COLOURS = {
 
 def learning_curves(problem: Problem, names: list[str], queries: int, seed: int) -> list[Row]:
     """Accuracy on the test places after every answer, and how many queries lay in the block, for each strategy."""
-    judge = Binary(name="label")
+    judge = gf.Binary(name="label")
     block = np.zeros(len(problem.X), dtype=bool) if problem.block is None else problem.block
 
-    def judged(posterior: Posterior, asked: list[int]) -> Row:
+    def judged(posterior: gf.Posterior, asked: list[int]) -> Row:
         right = (posterior.mean(problem.test) > 0.0) == problem.test_yes
         inside = [i for i in asked if block[i]]
         return {
@@ -88,7 +83,7 @@ def learning_curves(problem: Problem, names: list[str], queries: int, seed: int)
     rows: list[Row] = []
     for name in names:
         goal = STRATEGIES[name](problem, seed)
-        campaign = Campaign(Pool(problem.X), judge, problem.gp, goal, seed=seed, repeat=False)
+        campaign = gf.Campaign(gf.Pool(problem.X), judge, problem.gp, goal, seed=seed, repeat=False)
         found, _ = learning_curve(campaign, problem.X, problem.yes.tolist(), queries, judged)
         rows += [{"strategy": name, **row} for row in found]
     return rows

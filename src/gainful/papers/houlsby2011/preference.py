@@ -1,4 +1,4 @@
-"""bald 5, Fig. 4 (j to l): learning preferences that targets of regression data imply.
+"""Houlsby et al. 2011, sec. 5, Fig. 4 (j to l): learning preferences that targets of regression data imply.
 
 Of two rows the one with the larger target is preferred, as in Chu & Ghahramani (2005). cart is the artificial set of
 Breiman et al. (1984), p. 238: x1 is −1 or 1 and x2 to x10 are −1, 0 or 1, each equally likely;
@@ -12,18 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.acquisition import Entropy, Learn, QueryByCommittee
-from gainful.data import Data, as_queries
-from gainful.gp import GP
-from gainful.hyper import fit
-from gainful.instruments import Preference
-from gainful.kernels import SE
-from gainful.lab.experiment import Claim, Experiment, Row, Setting
-from gainful.lab.files import data_file
+import gainful as gf
+from gainful.acquisition import Entropy, QueryByCommittee
+from gainful.lab import Claim, Experiment, Row, Setting, data_file
 from gainful.lab.statistics import paired_difference
 from gainful.lab.table import pairs, select
 from gainful.papers.houlsby2011.common import curves
-from gainful.priors import Fixed
 
 __all__ = ["EXPERIMENT", "cart"]
 
@@ -73,11 +67,11 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     half = len(rows) // 2
     pool, answers = _drawn(X[rows[:half]], y[rows[:half]], _PAIRS, rng)
     test, truth = _drawn(X[rows[half:]], y[rows[half:]], _TEST, rng)
-    judge = Preference(noise=1.0 / np.sqrt(2.0), name="judge")  # the scale of the published model
-    gp = GP(SE(np.sqrt(X.shape[1]), 4.0), priors={"judge.noise": Fixed()})
+    judge = gf.Preference(noise=1.0 / np.sqrt(2.0), name="judge")  # the scale of the published model
+    gp = gf.GP(gf.SE(np.sqrt(X.shape[1]), 4.0), priors={"judge.noise": gf.Fixed()})
     # Learned once, from other pairs, and fixed from then on: as published.
     others, told = _drawn(X[rows[:half]], y[rows[:half]], _TO_FIT, rng)
-    gp = fit(gp, Data().add(judge, others, told), starts=1).gp
+    gp = gf.fit(gp, gf.Data().add(judge, others, told), starts=1).gp
     out: list[Row] = []
     for name in _NAMES:
         out += [{"strategy": name, **row} for row in _curve(name, gp, judge, pool, answers, test, truth, seed)]
@@ -86,8 +80,8 @@ def _run(setting: Setting, seed: int) -> list[Row]:
 
 def _curve(
     name: str,
-    gp: GP,
-    judge: Preference,
+    gp: gf.GP,
+    judge: gf.Preference,
     pool: Array,
     answers: NDArray[np.bool_],
     test: Array,
@@ -97,22 +91,21 @@ def _curve(
     """A pool of pairs, each asked once. The pairs are given: a loop over scores, not a campaign over items."""
     rng = np.random.default_rng([seed, 1])
     left = np.ones(len(pool), dtype=bool)
-    posterior, rows = gp.condition(Data()), []
+    posterior, rows = gp.condition(gf.Data()), []
     for told in range(_QUERIES + 1):
         right = (posterior.marginals(judge, test)[0] > 0.0) == truth
         rows.append({"answers": told, "accuracy": float(np.mean(right))})
         index = np.flatnonzero(left)
-        queries, _ = as_queries(judge, pool[index])
         if name == "random":
             scores = rng.random(len(index))
         elif name.startswith("QBC"):
             committee = QueryByCommittee(size=int(name[4:]), measure="vote", seed=seed)
-            scores = committee.score(posterior, judge, queries)
+            scores = committee.score(posterior, judge, pool[index])
         else:
-            scores = (Learn() if name == "BALD" else Entropy()).score(posterior, judge, queries)
+            scores = (gf.Learn() if name == "BALD" else Entropy()).score(posterior, judge, pool[index])
         best = int(index[int(np.argmax(scores))])
         left[best] = False
-        posterior = posterior.condition(Data().add(judge, pool[best][None], answers[best : best + 1]))
+        posterior = posterior.condition(gf.Data().add(judge, pool[best][None], answers[best : best + 1]))
     return rows
 
 
@@ -146,7 +139,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="bald-preference",
     title="Preferences from regression data: accuracy against the number of comparisons",
-    source="bald 5, Fig. 4 (j to l)",
+    source="Houlsby et al. 2011, sec. 5, Fig. 4 (j to l)",
     published={
         "result": "BALD above random on cpu, cart and kinematics, in figures that are not in the text",
         "note": "BALD may do poorly on the first few answers, as on one of the three",

@@ -1,4 +1,4 @@
-"""Artificial worlds (mixed 4): a function drawn from a GP on a grid, and instruments that measure it.
+"""Synthetic problems: a function drawn from a GP on a grid, and instruments that measure it (Fletcher 2022, sec. 4).
 
     world = World.draw(dimensions=2, rng=0)
     campaign = Campaign(world.pool, world.instruments, world.gp, budget=60)

@@ -1,4 +1,4 @@
-"""The cells of a user's CSV file: text in UTF-8 with a header, and what counts as a number, a word or a gap."""
+"""Reads the cells of a CSV file in UTF-8, and says which count as numbers, words or gaps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Strategies by name, as the goals of campaigns over a pool: gainful's own, and scikit-activeml's.
+"""Makes acquisition functions for a pool from their names: gainful's own strategies, and scikit-activeml's.
 
 bald                                             a name of `gainful.strategies()`
-upper-confidence-bound:beta=9                    with options of its goal
+upper-confidence-bound:beta=9                    with options of its acquisition
 activeml:UncertaintySampling:method=entropy      a strategy of scikit-activeml, with options
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,19 @@ from gainful.acquisition import Acquisition, Random, RandomType, strategies
 from gainful.errors import InvalidInput
 from gainful.lab.activeml import ActiveML
 
-__all__ = ["ACTIVEML", "contender", "without_options"]
+__all__ = ["ACTIVEML", "acquisition_by_name", "without_options"]
 
 Array = NDArray[np.float64]
 
 ACTIVEML = "activeml"
 
 
-def contender(name: str, pool: Array, seed: int) -> Acquisition | Random | RandomType:
-    """The goal of that name for a campaign over the pool (P, D).
+def acquisition_by_name(name: str, pool: Array, seed: int) -> Acquisition | Random | RandomType:
+    """The acquisition of that name, for a campaign over the pool (P, D).
 
-    A goal that predicts somewhere does so on the pool, where it was not told otherwise; one that draws does so by seed.
+    One that predicts somewhere does so on the pool, where it was not told otherwise; one that draws does so by seed.
 
-    >>> contender("bald", np.zeros((3, 1)), 0)
+    >>> acquisition_by_name("bald", np.zeros((3, 1)), 0)
     Learn(about='function')
     """
     word, *rest = name.split(":")
@@ -51,8 +50,7 @@ def contender(name: str, pool: Array, seed: int) -> Acquisition | Random | Rando
         close = difflib.get_close_matches(word, known, n=1)
         remedy = f"did you mean {close[0]}?" if close else f"scikit-activeml's are named {ACTIVEML}:NAME"
         raise InvalidInput("strategies", f"among {', '.join(known)}", word, remedy)
-    module, _, kind = found.make.path.partition(":")
-    takes = inspect.signature(getattr(import_module(module), kind)).parameters
+    takes = inspect.signature(found.make.kind).parameters
     usual = {"reference": pool, "over": pool, "seed": seed}
     return found.make(**{**{k: v for k, v in usual.items() if k in takes}, **_options(name, rest)})
 

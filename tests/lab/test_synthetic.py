@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
-from gainful.lab.worlds import World, divergence
+from gainful.lab.synthetic import World, divergence
 from gainful.papers.fletcher2022.common import cost_settings
 
 
