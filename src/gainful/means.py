@@ -103,8 +103,8 @@ class LinearMean(Mean):
 
 @dataclass(frozen=True)
 class NotchMean(Mean):
-    """m(x) = offset − depth · exp(−(x_dim − centre)²/(2 width²)): a constant with a notch in one dimension (structure
-    4.5).
+    """m(x) = offset − depth · exp(−(x_dim − centre)²/(2 width²)): a constant with a notch in one dimension (Gardner
+    2018, sec. 4.5).
 
     Noise-induced hearing loss looks like this along frequency. `dim` is a column number or a dimension's name.
     """

@@ -7,24 +7,126 @@ for a tree of them:
     theta  = concatenation, in field order, of log(positive), real, logit(fraction), (first, log gaps) of ordered
     slots  = for each entry of theta its name, its role (what it measures, for default priors) and its dimensions
 
-A positive number that is exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in
-theta.
+How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY` or `LOGIT`). A positive number that is
+exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 
+__all__ = [
+    "IDENTITY",
+    "LOG",
+    "LOGIT",
+    "Parametrised",
+    "Slot",
+    "Transform",
+    "fraction",
+    "natural",
+    "ordered",
+    "positive",
+    "real",
+    "to_theta",
+    "unique_names",
+]
+
 Array = NDArray[np.float64]
+
+
+class Local(NamedTuple):
+    """A transform at one t: x, dx/dt, log |dx/dt| and d log |dx/dt|/dt, which a density of x needs to be one of t."""
+
+    value: float
+    jacobian: float
+    log_jacobian: float
+    bend: float
+
+
+class Transform(ABC):
+    """A parameter's own scale on the one side, an optimiser's on the other: x = from_theta(t), t = to_theta(x)."""
+
+    low: ClassVar[float] = -np.inf  # x lies strictly between these
+    high: ClassVar[float] = np.inf
+    expected: ClassVar[str]
+    expected_or_zero: ClassVar[str]  # where exactly zero is allowed too
+
+    @abstractmethod
+    def to_theta(self, x: Array) -> Array: ...
+
+    @abstractmethod
+    def from_theta(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def local(self, t: float) -> Local: ...
+
+
+@dataclasses.dataclass(frozen=True)  # equal to a copy of itself in another process
+class _Log(Transform):
+    """x = exp(t), for positive numbers."""
+
+    low: ClassVar[float] = 0.0
+    expected: ClassVar[str] = "a finite positive number"
+    expected_or_zero: ClassVar[str] = "a finite number, at least 0"
+
+    def to_theta(self, x: Array) -> Array:
+        return np.log(x)
+
+    def from_theta(self, t: Array) -> Array:
+        return np.exp(t)
+
+    def local(self, t: float) -> Local:
+        return Local(float(np.exp(t)), float(np.exp(t)), t, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Identity(Transform):
+    """x = t, for numbers of any sign."""
+
+    expected: ClassVar[str] = "a finite number"
+    expected_or_zero: ClassVar[str] = "a finite number"
+
+    def to_theta(self, x: Array) -> Array:
+        return x
+
+    def from_theta(self, t: Array) -> Array:
+        return t
+
+    def local(self, t: float) -> Local:
+        return Local(t, 1.0, 0.0, 0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Logit(Transform):
+    """x = 1/(1 + exp(−t)), for fractions."""
+
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+    expected: ClassVar[str] = "a fraction, above 0 and below 1"
+    expected_or_zero: ClassVar[str] = "a fraction, at least 0 and below 1"
+
+    def to_theta(self, x: Array) -> Array:
+        return np.log(x) - np.log1p(-x)
+
+    def from_theta(self, t: Array) -> Array:
+        return 1.0 / (1.0 + np.exp(-t))
+
+    def local(self, t: float) -> Local:
+        x = float(1.0 / (1.0 + np.exp(-t)))
+        return Local(x, x * (1.0 - x), float(np.log(x * (1.0 - x))), 1.0 - 2.0 * x)
+
+
+LOG, IDENTITY, LOGIT = _Log(), _Identity(), _Logit()
 
 
 class Slot(NamedTuple):
@@ -33,8 +135,106 @@ class Slot(NamedTuple):
 
     name: str
     role: str
-    transform: str  # "log", "identity" or "logit"
+    transform: Transform
     dims: tuple[int, ...] | None = None  # None: every dimension the owner sees
+
+
+def natural(slots: Sequence[Slot], theta: Array) -> Array:
+    """The values behind theta: exp, identity or logistic, entry by entry."""
+    return np.array([slot.transform.from_theta(value) for slot, value in zip(slots, theta, strict=True)], dtype=float)
+
+
+def to_theta(slot: Slot, value: float) -> float:
+    """The entry of theta behind one value: its logarithm, itself, or its logit."""
+    return float(slot.transform.to_theta(np.asarray(value, dtype=float)))
+
+
+# What a field is declared to be. Values of it are a float, a tuple of floats, or (with a batch axis) an array.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Numbers:
+    """One number, or with `per_dimension` one for each input dimension, each an entry of theta."""
+
+    role: str
+    transform: Transform
+    per_dimension: bool = False
+    zero: bool = False  # exactly 0 is allowed too, and has no entry in theta
+
+    def canonical(self, label: str, value: Any) -> Any:
+        array = _as_floats(value)
+        transform = self.transform
+        fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
+        inside = (transform.low < array) & (array < transform.high)
+        if not fine or not np.all(inside | (array == 0.0) if self.zero else inside):
+            expected = transform.expected_or_zero if self.zero else transform.expected
+            raise InvalidInput(label, expected, value, "check the value and its units")
+        if array.ndim == 0:
+            return float(array)
+        return tuple(array.tolist()) if self.per_dimension and array.ndim == 1 else array
+
+    def is_absent(self, value: Any) -> bool:
+        return self.zero and isinstance(value, float) and value == 0.0
+
+    def size(self, value: Any) -> int:
+        return int(np.shape(value)[-1]) if self.per_dimension and np.ndim(value) else 1
+
+    def to_theta(self, value: Any) -> Array:
+        array = np.asarray(value, dtype=float)
+        return self.transform.to_theta(array if self.per_dimension and array.ndim else array[..., None])
+
+    def from_theta(self, old: Any, theta: Array) -> Any:
+        value = self.transform.from_theta(theta)
+        one = not self.per_dimension or (np.ndim(old) == 0 and theta.ndim == 1)
+        return value[..., 0] if one else value
+
+    def slots(self, label: str, value: Any) -> list[Slot]:
+        size = self.size(value)
+        if not self.per_dimension or np.ndim(value) == 0 or (np.ndim(value) == 2 and size == 1):
+            return [Slot(label, self.role, self.transform)]
+        return [Slot(f"{label}[{i}]", self.role, self.transform, (i,)) for i in range(size)]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ordered:
+    """An increasing sequence: theta has its first number and the logarithms of the gaps."""
+
+    role: str
+
+    def canonical(self, label: str, value: Any) -> tuple[float, ...]:
+        array = _as_floats(value)
+        if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0.0):
+            raise InvalidInput(label, "increasing finite numbers", value, "check the value and its units")
+        return tuple(array.tolist())
+
+    def is_absent(self, value: Any) -> bool:
+        return False
+
+    def size(self, value: Any) -> int:
+        return len(value)
+
+    def to_theta(self, value: Any) -> Array:
+        array = np.asarray(value, dtype=float)
+        return np.concatenate([array[:1], np.log(np.diff(array))])
+
+    def from_theta(self, old: Any, theta: Array) -> Array:
+        if theta.ndim != 1:
+            raise InvalidInput(
+                "theta", "one setting for ordered parameters", f"shape {theta.shape}", "loop over settings"
+            )
+        return np.concatenate([theta[:1], theta[0] + np.cumsum(np.exp(theta[1:]))])
+
+    def slots(self, label: str, value: Any) -> list[Slot]:
+        gaps = [Slot(f"{label}.gap[{i}]", "gap", LOG) for i in range(1, len(value))]
+        return [Slot(f"{label}[0]", self.role, IDENTITY), *gaps]
+
+
+def _as_floats(value: Any) -> Array:
+    """NaN for what is no number, which is refused as a value that is not finite."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def positive(default: float, role: str, *, per_dimension: bool = False, zero: bool = False) -> Any:
@@ -42,46 +242,26 @@ def positive(default: float, role: str, *, per_dimension: bool = False, zero: bo
 
     With `zero`, exactly 0 is allowed too and means that the parameter is absent.
     """
-    return _declare(default, role, "log", per_dimension, zero)
+    return _field(_Numbers(role, LOG, per_dimension, zero), default)
 
 
 def real(default: float, role: str, *, per_dimension: bool = False) -> Any:
     """Declare a parameter of any sign; an optimiser sees it as it is."""
-    return _declare(default, role, "identity", per_dimension, False)
+    return _field(_Numbers(role, IDENTITY, per_dimension), default)
 
 
 def fraction(default: float, role: str) -> Any:
     """Declare a parameter in [0, 1); an optimiser sees its logit. Zero means absent."""
-    return _declare(default, role, "logit", False, True)
+    return _field(_Numbers(role, LOGIT, zero=True), default)
 
 
 def ordered(role: str) -> Any:
     """Declare an increasing sequence; an optimiser sees the first value and the logarithms of the gaps."""
-    return dataclasses.field(metadata={"transform": "ordered", "role": role, "event": 1, "zero": False})
+    return _field(_Ordered(role), dataclasses.MISSING)
 
 
-def _declare(default: float, role: str, transform: str, per_dimension: bool, zero: bool) -> Any:
-    metadata = {"transform": transform, "role": role, "event": int(per_dimension), "zero": zero}
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-def natural(slots: Sequence[Slot], theta: Array) -> Array:
-    """The values behind theta: exp, identity or logistic, entry by entry."""
-    return np.array([_INVERSE[slot.transform](value) for slot, value in zip(slots, theta, strict=True)])
-
-
-def to_theta(slot: Slot, value: float) -> float:
-    """The entry of theta behind one value: its logarithm, itself, or its logit."""
-    if slot.transform == "log":
-        return float(np.log(value))
-    return float(np.log(value) - np.log1p(-value)) if slot.transform == "logit" else float(value)
-
-
-_INVERSE: dict[str, Callable[[float], float]] = {
-    "log": np.exp,
-    "identity": float,
-    "logit": lambda t: 1.0 / (1.0 + np.exp(-t)),
-}
+def _field(declared: _Numbers | _Ordered, default: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"parameter": declared})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,9 +271,10 @@ class Parametrised:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            if "transform" in field.metadata:
+            if "parameter" in field.metadata:
                 label = f"{type(self).__name__}.{field.name}"
-                object.__setattr__(self, field.name, _canonical(label, field.metadata, getattr(self, field.name)))
+                checked = field.metadata["parameter"].canonical(label, getattr(self, field.name))
+                object.__setattr__(self, field.name, checked)
 
     @property
     def label(self) -> str:
@@ -105,7 +286,7 @@ class Parametrised:
         """The learnable parameters as one vector (P,), or (S, P) when the value carries a batch of S parameter
         settings."""
         parts = [
-            part.theta if isinstance(part, Parametrised) else _to_free(field.metadata, part)
+            part.theta if isinstance(part, Parametrised) else field.metadata["parameter"].to_theta(part)
             for field, part in self._parts()
         ]
         if not parts:
@@ -121,7 +302,7 @@ class Parametrised:
             if isinstance(part, Parametrised):
                 out.extend(part.groups())
             else:
-                own.extend(_slots(f"{self.label}.{field.name}", field.metadata, part))
+                own.extend(field.metadata["parameter"].slots(f"{self.label}.{field.name}", part))
         return [own, *out] if own else out
 
     @property
@@ -138,7 +319,7 @@ class Parametrised:
     def size(self) -> int:
         """How many entries theta has."""
         return sum(
-            part.size if isinstance(part, Parametrised) else _size(field.metadata, part)
+            part.size if isinstance(part, Parametrised) else field.metadata["parameter"].size(part)
             for field, part in self._parts()
         )
 
@@ -162,11 +343,11 @@ class Parametrised:
                 stop = start + part.size
                 changes[field.name] = part._rebuild(theta[..., start:stop])
             else:
-                stop = start + _size(field.metadata, part)
-                if not np.array_equal(theta[..., start:stop], _to_free(field.metadata, part)):  # else keep every bit
-                    label = f"{self.label}.{field.name}"
-                    value = _from_free(field.metadata, part, theta[..., start:stop])
-                    changes[field.name] = _canonical(label, field.metadata, value)
+                declared = field.metadata["parameter"]
+                stop = start + declared.size(part)
+                if not np.array_equal(theta[..., start:stop], declared.to_theta(part)):  # else keep every bit
+                    value = declared.from_theta(part, theta[..., start:stop])
+                    changes[field.name] = declared.canonical(f"{self.label}.{field.name}", value)
             start = stop
         # Only parameters change, and they have just been checked: `replace` would check everything again.
         new = object.__new__(type(self))
@@ -177,9 +358,8 @@ class Parametrised:
     def _parts(self) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
         for field in _fields(type(self)):  # type: ignore[arg-type]  # a class is hashable whatever its instances are
             value = getattr(self, field.name)
-            if isinstance(value, Parametrised) or (
-                "transform" in field.metadata and not _absent(field.metadata, value)
-            ):
+            declared = field.metadata.get("parameter")
+            if isinstance(value, Parametrised) or (declared is not None and not declared.is_absent(value)):
                 yield field, value
 
 
@@ -202,83 +382,3 @@ def unique_names(groups: Sequence[Sequence[Slot]]) -> list[Slot]:
         taken.add(name)
         out.extend(slot._replace(name=name + slot.name[len(owner) :]) for slot in group)
     return out
-
-
-def _absent(metadata: Any, value: Any) -> bool:
-    return bool(metadata["zero"]) and isinstance(value, float) and value == 0.0
-
-
-def _canonical(label: str, metadata: Any, value: Any) -> Any:
-    """A float, a tuple of floats, or (with a batch axis) an array; anything else is refused by name."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    transform, event = metadata["transform"], metadata["event"]
-    expected = {
-        "log": "a finite number, at least 0" if metadata["zero"] else "a finite positive number",
-        "identity": "a finite number",
-        "logit": "a fraction, at least 0 and below 1",
-        "ordered": "increasing finite numbers",
-    }[transform]
-    fine = bool(np.all(np.isfinite(array))) and array.ndim <= event + 1 and array.size > 0
-    if transform == "log":
-        fine = fine and bool(np.all(array >= 0.0 if metadata["zero"] else array > 0.0))
-    elif transform == "logit":
-        fine = fine and bool(np.all((array >= 0.0) & (array < 1.0)))
-    elif transform == "ordered":
-        fine = fine and array.ndim == 1 and bool(np.all(np.diff(array) > 0.0))
-    if not fine:
-        raise InvalidInput(label, expected, value, "check the value and its units")
-    if array.ndim == 0:
-        return float(array)
-    if event == 1 and array.ndim == 1:
-        return tuple(float(v) for v in array)
-    return array
-
-
-def _size(metadata: Any, value: Any) -> int:
-    return 1 if metadata["event"] == 0 or np.ndim(value) == 0 else int(np.shape(value)[-1])
-
-
-def _to_free(metadata: Any, value: Any) -> Array:
-    array = np.asarray(value, dtype=float)
-    if metadata["event"] == 0 or array.ndim == 0:
-        array = array[..., None]
-    transform = metadata["transform"]
-    if transform == "log":
-        return np.log(array)
-    if transform == "logit":
-        return np.log(array) - np.log1p(-array)
-    if transform == "ordered":
-        return np.concatenate([array[:1], np.log(np.diff(array))])
-    return array
-
-
-def _from_free(metadata: Any, old: Any, free: Array) -> Any:
-    transform = metadata["transform"]
-    if transform == "log":
-        value = np.exp(free)
-    elif transform == "logit":
-        value = 1.0 / (1.0 + np.exp(-free))
-    elif transform == "ordered":
-        if free.ndim != 1:
-            raise InvalidInput(
-                "theta", "one setting for ordered parameters", f"shape {free.shape}", "loop over settings"
-            )
-        return np.concatenate([free[:1], free[0] + np.cumsum(np.exp(free[1:]))])
-    else:
-        value = free
-    scalar = metadata["event"] == 0 or (np.ndim(old) == 0 and free.ndim == 1)
-    return value[..., 0] if scalar else value
-
-
-def _slots(label: str, metadata: Any, value: Any) -> list[Slot]:
-    role, transform = metadata["role"], metadata["transform"]
-    size = _size(metadata, value)
-    if transform == "ordered":
-        gaps = [Slot(f"{label}.gap[{i}]", "gap", "log") for i in range(1, size)]
-        return [Slot(f"{label}[0]", role, "identity"), *gaps]
-    if metadata["event"] == 0 or np.ndim(value) == 0 or (np.ndim(value) == 2 and size == 1):
-        return [Slot(label, role, transform)]
-    return [Slot(f"{label}[{i}]", role, transform, (i,)) for i in range(size)]

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, betaln, gammaincinv, gammaln, ndtri
 
+from gainful.checks import require, require_finite, require_positive
 from gainful.errors import InvalidInput
 from gainful.parameters import Slot
 
 __all__ = ["Beta", "Fixed", "Flat", "Gamma", "LogNormal", "Normal", "Prior", "Uniform"]
 
 Array = NDArray[np.float64]
+_REMEDY = "see the prior's formula in its docstring"
 _LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
@@ -40,11 +42,6 @@ class Prior(ABC):
     def quantile(self, u: float) -> float: ...
 
 
-def _require(fine: bool, argument: str, expected: str, got: object) -> None:
-    if not fine:
-        raise InvalidInput(argument, expected, got, "see the prior's formula in its docstring")
-
-
 @dataclass(frozen=True)
 class LogNormal(Prior):
     """log x ~ N(mu, sigma²): the median is exp(mu)."""
@@ -53,8 +50,8 @@ class LogNormal(Prior):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(bool(np.isfinite(self.mu)), "mu", "a finite number", self.mu)
-        _require(bool(np.isfinite(self.sigma)) and self.sigma > 0, "sigma", "a finite positive number", self.sigma)
+        require_finite("mu", self.mu, _REMEDY)
+        require_positive("sigma", self.sigma, _REMEDY)
 
     def log_density(self, x: float) -> float:
         z = (np.log(x) - self.mu) / self.sigma
@@ -75,8 +72,8 @@ class Gamma(Prior):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(bool(np.isfinite(self.shape)) and self.shape > 0, "shape", "a finite positive number", self.shape)
-        _require(bool(np.isfinite(self.rate)) and self.rate > 0, "rate", "a finite positive number", self.rate)
+        require_positive("shape", self.shape, _REMEDY)
+        require_positive("rate", self.rate, _REMEDY)
 
     def log_density(self, x: float) -> float:
         a, b = self.shape, self.rate
@@ -97,8 +94,8 @@ class Beta(Prior):
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(bool(np.isfinite(self.a)) and self.a > 0, "a", "a finite positive number", self.a)
-        _require(bool(np.isfinite(self.b)) and self.b > 0, "b", "a finite positive number", self.b)
+        require_positive("a", self.a, _REMEDY)
+        require_positive("b", self.b, _REMEDY)
 
     def log_density(self, x: float) -> float:
         return float((self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x) - betaln(self.a, self.b))
@@ -118,8 +115,8 @@ class Normal(Prior):
     sd: float = 1.0
 
     def __post_init__(self) -> None:
-        _require(bool(np.isfinite(self.mean)), "mean", "a finite number", self.mean)
-        _require(bool(np.isfinite(self.sd)) and self.sd > 0, "sd", "a finite positive number", self.sd)
+        require_finite("mean", self.mean, _REMEDY)
+        require_positive("sd", self.sd, _REMEDY)
 
     def log_density(self, x: float) -> float:
         return float(-0.5 * ((x - self.mean) / self.sd) ** 2 - np.log(self.sd) - _LOG_ROOT_2PI)
@@ -139,8 +136,9 @@ class Uniform(Prior):
     high: float
 
     def __post_init__(self) -> None:
-        fine = bool(np.isfinite([self.low, self.high]).all()) and self.low < self.high
-        _require(fine, "low, high", "finite numbers with low < high", (self.low, self.high))
+        require_finite("low", self.low, _REMEDY)
+        require_finite("high", self.high, _REMEDY)
+        require(self.low < self.high, "low, high", "low < high", (self.low, self.high), _REMEDY)
 
     def log_density(self, x: float) -> float:
         return float(-np.log(self.high - self.low)) if self.low <= x <= self.high else -np.inf
@@ -186,15 +184,7 @@ def log_density_in_theta(priors: Sequence[Prior], slots: Sequence[Slot], theta: 
     for i, (prior, slot) in enumerate(zip(priors, slots, strict=True)):
         if isinstance(prior, Flat | Fixed):
             continue
-        t = float(theta[i])
-        if slot.transform == "log":
-            x, log_jacobian, jacobian, bend = float(np.exp(t)), t, float(np.exp(t)), 1.0
-        elif slot.transform == "logit":
-            x = float(1.0 / (1.0 + np.exp(-t)))
-            jacobian = x * (1.0 - x)
-            log_jacobian, bend = float(np.log(jacobian)), 1.0 - 2.0 * x
-        else:
-            x, log_jacobian, jacobian, bend = t, 0.0, 1.0, 0.0
-        value += prior.log_density(x) + log_jacobian
-        gradient[i] = prior.slope(x) * jacobian + bend
+        here = slot.transform.local(float(theta[i]))
+        value += prior.log_density(here.value) + here.log_jacobian
+        gradient[i] = prior.slope(here.value) * here.jacobian + here.bend
     return value, gradient

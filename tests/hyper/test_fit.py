@@ -5,6 +5,7 @@ import pytest
 
 import gainful as gf
 from gainful.hyper.problem import Problem
+from gainful.parameters import IDENTITY, LOG
 from gainful.priors import log_density_in_theta
 from gainful.testing.differences import gradient
 
@@ -136,10 +137,10 @@ def test_flat_priors_give_maximum_likelihood():
     "prior", [gf.LogNormal(0.3, 0.7), gf.Gamma(2.0, 3.0), gf.Uniform(0.1, 2.0), gf.Normal(0.4, 0.5)], ids=str
 )
 def test_priors_are_densities_in_theta_with_exact_slopes(prior):
-    transform = "identity" if isinstance(prior, gf.Normal) else "log"
+    transform = IDENTITY if isinstance(prior, gf.Normal) else LOG
     slot = gf.SE().slots[0]._replace(transform=transform)
-    low = np.log(prior.quantile(1e-9)) if transform == "log" else prior.quantile(1e-9)
-    high = np.log(prior.quantile(1 - 1e-9)) if transform == "log" else prior.quantile(1 - 1e-9)
+    low = np.log(prior.quantile(1e-9)) if transform == LOG else prior.quantile(1e-9)
+    high = np.log(prior.quantile(1 - 1e-9)) if transform == LOG else prior.quantile(1 - 1e-9)
     grid = np.linspace(max(low, -25.0), high, 200001)[1:-1]
     density = [np.exp(log_density_in_theta([prior], [slot], np.array([t]))[0]) for t in grid[::20]]
     assert np.trapezoid(density, grid[::20]) == pytest.approx(1.0, abs=2e-3)

@@ -1,9 +1,14 @@
 """Every kernel and mean obeys its laws: symmetry, positivity, exact pullbacks, a batch axis."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.kernels import Kernel
+from gainful.parameters import positive
 from gainful.testing import check_kernel, check_mean
 
 KERNELS = [
@@ -25,6 +30,41 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_kernels_obey_their_laws(kernel):
     check_kernel(kernel, dimensions=3)
+
+
+@dataclass(frozen=True)
+class Cauchy(Kernel):
+    """A kernel as a user writes a first one: the matrix and its diagonal, nothing about derivatives."""
+
+    lengthscale: Any = positive(1.0, "length")
+    variance: Any = positive(1.0, "variance")
+
+    def matrix(self, X, Z):
+        length, variance = (np.asarray(p, dtype=float)[..., None, None] for p in (self.lengthscale, self.variance))
+        return variance / (1.0 + ((X[:, None] - Z) ** 2).sum(axis=-1) / length**2)
+
+    def diag(self, X):
+        return np.asarray(self.variance, dtype=float)[..., None] * np.ones(len(X))
+
+
+def test_a_kernel_needs_no_more_than_its_matrix_and_diagonal():
+    check_kernel(Cauchy(0.7, 2.0), dimensions=3)
+    check_kernel(Cauchy(0.7) * gf.SE(2.0) + 1.0, dimensions=2)
+
+
+def test_a_kernel_without_pullbacks_has_the_gradients_of_its_twin_with_them():
+    """(1 + s/(2 alpha))^−alpha with alpha = 1 is the same function of a lengthscale √2 times as long."""
+    X = np.linspace(0, 1, 9)[:, None]
+    data = gf.Data().add(gf.Point(0.1), X, np.sin(5 * X[:, 0]))
+    space = gf.Space(gf.Real("x", 0, 1))
+    own, twin = (
+        gf.GP(kernel, space=space) for kernel in (Cauchy(0.4, 2.0), gf.RationalQuadratic(0.4 / np.sqrt(2), 2.0))
+    )
+    (value, by_theta), (expected, by_twin) = (gp.log_evidence_and_gradient(data) for gp in (own, twin))
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(by_theta[:2], by_twin[:2], rtol=1e-8)
+    asked = [gf.Campaign(space, gf.Point(0.1), gp).ask().place for gp in (own, twin)]
+    np.testing.assert_allclose(asked[0], asked[1], atol=1e-6)
 
 
 MEANS = [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 
+from gainful.checks import is_whole, require_whole
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.gp import GP
@@ -18,7 +19,7 @@ from gainful.inference.ep import EP
 from gainful.inference.posterior import Posterior, report, solved
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Convergence, Inference
-from gainful.parameters import Slot, natural, to_theta
+from gainful.parameters import IDENTITY, LOG, LOGIT, Slot, natural, to_theta
 from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
 
 __all__ = ["Fitted", "fit"]
@@ -208,12 +209,12 @@ def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
         return here - _REACH, here + _REACH
     if isinstance(prior, LogNormal | Normal):  # symmetric in theta; quantiles near 1 are lost to rounding
         middle, spread = (prior.mu, prior.sigma) if isinstance(prior, LogNormal) else (prior.mean, prior.sd)
-        if (slot.transform == "log") == isinstance(prior, LogNormal):
+        if (slot.transform == LOG) == isinstance(prior, LogNormal):
             return middle - 10.0 * spread, middle + 10.0 * spread
     low, middle, high = (prior.quantile(u) for u in (1e-12, 0.5, 1.0 - 1e-12))
-    if slot.transform != "identity":
+    if slot.transform != IDENTITY:
         low = max(low, 1e-10 * middle)
-    if slot.transform == "logit":
+    if slot.transform == LOGIT:
         high = min(high, 1.0 - 1e-10)
     return to_theta(slot, low), to_theta(slot, high)
 
@@ -221,16 +222,15 @@ def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
 def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator | int) -> list[Array]:
     """Starting points in the free part of theta."""
     given = problem.theta[problem.free]
-    if not isinstance(starts, int | np.integer):
+    if not is_whole(starts):
         points = np.atleast_2d(np.asarray(starts, dtype=float))
         if points.shape[1] != len(problem.theta):
             raise InvalidInput("starts", f"rows of {len(problem.theta)} numbers like theta", points.shape, "see .names")
         return list(points[:, problem.free])
-    if starts < 1:
-        raise InvalidInput("starts", "a positive number", starts, "1 starts from where the gp is")
+    number = require_whole("starts", starts, 1, "1 starts from where the gp is")
     generator = np.random.default_rng(rng)
     out = [given]
-    for _ in range(starts - 1):
+    for _ in range(number - 1):
         draws = generator.uniform(0.05, 0.95, len(given))
         out.append(np.array([_draw(problem, i, u) for i, u in zip(problem.free, draws, strict=True)]))
     return out

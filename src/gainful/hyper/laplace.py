@@ -1,12 +1,12 @@
-"""A Gaussian for the hyperparameters about their maximum, the model evidence that follows, and the MGP (structure 4.3).
+"""Laplace approximation of the hyperparameters, the model evidence that follows from it, and the MGP.
 
     p(theta | answers) ≈ N(theta_hat, Σ),  Σ⁻¹ = −∇² log p(theta, answers)                      (4.6)
     log p(answers) ≈ log p(answers, theta_hat) − ½ log det Σ⁻¹ + d/2 log 2π                      (4.7)
     f* ~ N(μ, 4/3 ν + ∇μᵀ Σ ∇μ + ∇νᵀ Σ ∇ν/(3ν)),  μ, ν, ∇μ, ∇ν at theta_hat                       (4.10)
 
-The MGP needs how the predictive mean and variance move with theta, the sites included. For every kind of inference
-that is what posteriors at theta_hat ± h say, each found by a warm start from the sites at theta_hat; no likelihood
-needs anything special.
+Numbered as in Gardner 2018, sec. 4.3; the MGP is that of Garnett, Osborne & Hennig 2014. It needs how the predictive
+mean and variance move with theta, the sites included. For every kind of inference that is what posteriors at
+theta_hat ± h say, each found by a warm start from the sites at theta_hat; no likelihood needs anything special.
 """
 
 from __future__ import annotations

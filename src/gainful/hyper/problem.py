@@ -21,7 +21,7 @@ from gainful.inference.evidence import Evidence, evidence_and_gradient
 from gainful.inference.posterior import method_for
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
-from gainful.parameters import Slot, natural, unique_names
+from gainful.parameters import LOG, Slot, natural, unique_names
 from gainful.priors import Fixed, Flat, Prior, log_density_in_theta
 
 Array = NDArray[np.float64]
@@ -119,11 +119,8 @@ class Problem:
 
 def _require_domain(slot: Slot, prior: Prior | None) -> None:
     """A prior must keep to the values that its parameter can have: above zero, or between zero and one."""
-    if prior is None or isinstance(prior, Flat | Fixed) or slot.transform == "identity":
+    if prior is None or isinstance(prior, Flat | Fixed):
         return
-    low, high = prior.quantile(1e-10), prior.quantile(1.0 - 1e-10)
-    if low < 0.0 or (slot.transform == "logit" and high > 1.0):
-        expected, remedy = (
-            ("positive values", "LogNormal or Gamma") if slot.transform == "log" else ("fractions", "Beta")
-        )
+    if prior.quantile(1e-10) < slot.transform.low or prior.quantile(1.0 - 1e-10) > slot.transform.high:
+        expected, remedy = ("positive values", "LogNormal or Gamma") if slot.transform == LOG else ("fractions", "Beta")
         raise InvalidInput("priors", f"a prior over {expected} for {slot.name}", prior, f"use {remedy}, for instance")

@@ -6,7 +6,11 @@
     k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
     k + k, k * k, 2.0 * k, k.on(dims)
 
-Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here.
+A kernel of one's own needs `matrix` and `diag`; what it does not say about derivatives is found by differences, at the
+price of two to four more matrices for each parameter and each dimension.
+
+Sum passes G to both sides; Product passes G∘K_other. That is the whole of differentiation here. A number in such an
+expression is a `Constant`.
 """
 
 from __future__ import annotations
@@ -14,16 +18,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import finite_table
 from gainful.errors import InvalidInput
-from gainful.parameters import Parametrised, Slot
+from gainful.parameters import Parametrised, Slot, positive
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
+
+_STEP = 1e-3  # in theta, and
+_PART = 1e-4  # of the extent of the places: where pullbacks are by differences
 
 
 @dataclass(frozen=True)
@@ -38,21 +46,31 @@ class Kernel(Parametrised, ABC):
     def diag(self, X: Array) -> Array:
         """k(x, x) for each row, (N,)."""
 
-    @abstractmethod
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        """K and the map from G = dL/dK (N, M) to dL/dtheta (P,)."""
+        """K and the map from G = dL/dK (N, M) to dL/dtheta (P,); by differences where there is no closed form."""
 
-    @abstractmethod
+        def back(G: Array) -> Array:
+            theta = self.theta
+
+            def along(i: int) -> Callable[[float], Array]:
+                direction = np.arange(len(theta)) == i
+                return lambda h: self.with_theta(theta + h * direction).matrix(X, Z)
+
+            return np.array([float(np.sum(G * slope(along(i), _STEP))) for i in range(len(theta))])
+
+        return self.matrix(X, Z), back
+
     def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        """dL/dX (N, D) for G = dL/dK, with Z held fixed."""
+        """dL/dX (N, D) for G = dL/dK, with Z held fixed; by differences where there is no closed form."""
+        return _along_inputs(lambda moved: np.sum(G * self.matrix(moved, Z), axis=1), X, np.concatenate([X, Z]))
 
-    @abstractmethod
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        """dL/dX (N, D) for g = dL/d diag(X), (N,)."""
+        """dL/dX (N, D) for g = dL/d diag(X), (N,); by differences where there is no closed form."""
+        return _along_inputs(lambda moved: g * self.diag(moved), X, X)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
-        places = as_places(X, "X")
-        others = places if Z is None else as_places(Z, "Z")
+        places = finite_table("X", X)
+        others = places if Z is None else finite_table("Z", Z)
         if places.shape[1] != others.shape[1]:
             raise InvalidInput(
                 "Z", f"places with {places.shape[1]} coordinates like X", others.shape, "use the same columns"
@@ -89,30 +107,60 @@ class Kernel(Parametrised, ABC):
 
 
 def as_places(X: ArrayLike, argument: str) -> Array:
-    """X as (N, D) floats, or an InvalidInput that says what to do."""
-    try:
-        array = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(argument, "numbers, one row per place", X, "convert the table to numbers") from None
-    if array.ndim != 2:
-        raise InvalidInput(
-            argument,
-            "an array of shape (n, d), one row per place",
-            f"shape {array.shape}",
-            "use .reshape(-1, 1) for one dimension, or [x] for one place",
-        )
-    if not np.all(np.isfinite(array)):
-        row = int(np.argmin(np.isfinite(array).all(axis=1)))
-        raise InvalidInput(argument, "finite coordinates", f"{array[row].tolist()} in row {row}", "remove or repair it")
-    return array
+    """X as (N, D) finite numbers, or an InvalidInput that says what to do."""
+    return finite_table(argument, X)
+
+
+def batched(parameter: Any, axes: int) -> Array:
+    """A scalar parameter, or a batch of them with `axes` axes to the right."""
+    value = np.asarray(parameter, dtype=float)
+    return value.reshape(value.shape + (1,) * axes) if value.ndim else value
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """k(x, z) = variance: an unknown offset."""
+
+    variance: Any = positive(1.0, "variance")
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return batched(self.variance, 2) * np.ones((len(X), len(Z)))
+
+    def diag(self, X: Array) -> Array:
+        return batched(self.variance, 1) * np.ones(len(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+def slope(function: Callable[[float], Array], step: float) -> Array:
+    """The derivative at 0 by central differences at `step` and half of it, extrapolated: the error is of fourth order.
+
+    >>> round(float(slope(lambda h: np.exp(np.array(h)), 1e-3)), 12)
+    1.0
+    """
+    wide, narrow = ((function(h) - function(-h)) / (2.0 * h) for h in (step, 0.5 * step))
+    return np.asarray((4.0 * narrow - wide) / 3.0)
+
+
+def _along_inputs(rows: Callable[[Array], Array], X: Array, around: Array) -> Array:
+    """The derivatives (N, D) of a function whose rows (N,) depend on one place each, in steps that suit the places."""
+    width = np.ptp(around, axis=0) if len(around) else np.zeros(X.shape[1])
+    out = np.zeros_like(X)
+    for d in range(X.shape[1]):
+        direction = np.arange(X.shape[1]) == d
+        out[:, d] = slope(lambda h, along=direction: rows(X + h * along), _PART * (float(width[d]) or 1.0))  # type: ignore[misc]
+    return out
 
 
 def _lift(value: Kernel | float) -> Kernel:
-    from gainful.kernels.simple import Constant  # Constant is itself a kernel: the one circle in this room
-
-    if isinstance(value, Kernel):
-        return value
-    return Constant(value)
+    return value if isinstance(value, Kernel) else Constant(value)
 
 
 @dataclass(frozen=True)

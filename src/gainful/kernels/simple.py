@@ -1,4 +1,4 @@
-"""Constant, linear and periodic kernels."""
+"""Linear and periodic kernels."""
 
 from __future__ import annotations
 
@@ -8,40 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.base import Kernel, Pullback, batched
 from gainful.kernels.distance import check_lengthscale
 from gainful.numerics.blas import dot, matmul
 from gainful.parameters import positive
 
 Array = NDArray[np.float64]
-
-
-def _batch(parameter: Any, axes: int) -> Array:
-    """A scalar parameter, or a batch of them with `axes` axes to the right."""
-    value = np.asarray(parameter, dtype=float)
-    return value.reshape(value.shape + (1,) * axes) if value.ndim else value
-
-
-@dataclass(frozen=True)
-class Constant(Kernel):
-    """k(x, z) = variance: an unknown offset."""
-
-    variance: Any = positive(1.0, "variance")
-
-    def matrix(self, X: Array, Z: Array) -> Array:
-        return _batch(self.variance, 2) * np.ones((len(X), len(Z)))
-
-    def diag(self, X: Array) -> Array:
-        return _batch(self.variance, 1) * np.ones(len(X))
-
-    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
-
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
 
 
 @dataclass(frozen=True)
@@ -52,10 +24,10 @@ class Linear(Kernel):
     variance: Any = positive(1.0, "slope")
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        return _batch(self.variance, 2) * matmul(X, Z.T)
+        return batched(self.variance, 2) * matmul(X, Z.T)
 
     def diag(self, X: Array) -> Array:
-        return _batch(self.variance, 1) * np.einsum("id,id->i", X, X)
+        return batched(self.variance, 1) * np.einsum("id,id->i", X, X)
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K = self.matrix(X, Z)
@@ -95,10 +67,10 @@ class Periodic(Kernel):
         for d in range(X.shape[1]):
             phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[..., d, None, None])
             exponent = exponent - 2.0 * (np.sin(phase) / length[..., d, None, None]) ** 2
-        return _batch(self.variance, 2) * np.exp(exponent)
+        return batched(self.variance, 2) * np.exp(exponent)
 
     def diag(self, X: Array) -> Array:
-        return _batch(self.variance, 1) * np.ones(len(X))
+        return batched(self.variance, 1) * np.ones(len(X))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K = self.matrix(X, Z)
