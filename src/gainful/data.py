@@ -1,28 +1,27 @@
-"""What was asked and answered: an immutable value, and the layout in which inference reads it.
+"""What was asked and answered: queries, and the data so far as an immutable value.
 
     data = Data().add(lab, X, y).add(look, X2, ranks)
 
-Observations keep the order in which they were added. Every observation sees the function through rows of g = A
-f(places), where a row of A picks one place, or the difference of two.
+Observations keep the order in which they were added. Inference reads them through their `Layout`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import is_whole, numbers
 from gainful.errors import InvalidInput
-from gainful.instruments.base import Instrument, Rows, Term
-from gainful.instruments.window import Window
+from gainful.instruments.base import Instrument
 from gainful.kernels.base import as_places
+from gainful.layout import Layout, lay_out
 
-__all__ = ["Batch", "Data", "Layout", "Query", "as_queries", "column_names", "require_columns"]
+__all__ = ["Batch", "Data", "Query", "as_queries", "column_names", "require_columns"]
 
 Array = NDArray[np.float64]
 
@@ -90,108 +89,6 @@ class Batch:
         return replace(self, X=self.X[index], answers=self.answers[index])
 
 
-class Source(NamedTuple):
-    """All answers of one instrument (its number among the data's, its answers, their rows of g): for its own theta."""
-
-    instrument: Instrument
-    owner: int
-    answers: Array
-    rows: Rows
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Data as inference reads it.
-
-    places (P, D); first, second (F,): row i of g is f(first_i), minus f(second_i) where second_i ≥ 0; terms with
-    their rows; sources, the same by instrument; starts (N + 1,): the rows of observation n are
-    starts[n]:starts[n + 1].
-    """
-
-    places: Array
-    first: Rows
-    second: Rows
-    terms: tuple[Term, ...]
-    sources: tuple[Source, ...]
-    starts: Rows
-
-    @cached_property
-    def direct(self) -> bool:
-        """Whether g is f at the places, one row each."""
-        return not bool(np.any(self.second >= 0)) and len(self.first) == len(self.places)
-
-    @property
-    def size(self) -> int:
-        return len(self.first)
-
-    @cached_property
-    def scalar_rows(self) -> Rows:
-        """The rows whose sites are to be found one by one: neither Gaussian nor coupled with others."""
-        alone = [t.rows[:, 0] for t in self.terms if t.rows.shape[1] == 1 and not t.likelihood.gaussian]
-        return _joined(alone)
-
-    @property
-    def gaussian(self) -> bool:
-        return all(term.likelihood.gaussian for term in self.terms)
-
-    def pick(self, values: Array) -> Array:
-        """A @ values, for values (P, ...)."""
-        if self.direct:
-            return values
-        out = values[self.first]
-        paired = self.second >= 0
-        out[paired] -= values[self.second[paired]]
-        return out
-
-    def spread(self, values: Array) -> Array:
-        """Aᵀ @ values, for values (F, ...)."""
-        if self.direct:
-            return values
-        out = np.zeros((len(self.places), *values.shape[1:]))
-        np.add.at(out, self.first, values)
-        paired = self.second >= 0
-        np.subtract.at(out, self.second[paired], values[paired])
-        return out
-
-    def covariance(self, K: Array) -> Array:
-        """A K Aᵀ."""
-        return K if self.direct else self.pick(self.pick(K).T).T
-
-    def followed_by(self, more: Layout) -> Layout:
-        """The layout of these observations and then those, without going through each again."""
-        owners: dict[Instrument, int] = {}
-        for part in (self, more):
-            for source in sorted(part.sources, key=lambda source: source.owner):
-                owners.setdefault(source.instrument, len(owners))
-        groups: dict[tuple[Instrument, int], Source] = {}
-        for source in (*self.sources, *(s._replace(rows=s.rows + self.size) for s in more.sources)):
-            key = source.instrument, source.rows.shape[1]
-            old, answers, rows = groups.get(key), source.answers, source.rows
-            if old is not None:
-                answers, rows = np.concatenate([old.answers, answers]), np.concatenate([old.rows, rows])
-            groups[key] = Source(source.instrument, owners[source.instrument], answers, rows)
-        return Layout(
-            places=np.concatenate([self.places, more.places]),
-            first=np.concatenate([self.first, more.first + len(self.places)]),
-            second=np.concatenate([self.second, np.where(more.second >= 0, more.second + len(self.places), -1)]),
-            terms=_terms(groups.values()),
-            sources=tuple(groups.values()),
-            starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
-        )
-
-    def tail(self, rows: int, places: int) -> Layout:
-        """The picking of the rows from `rows` on, among the places from `places` on (of data added later)."""
-        second = self.second[rows:]
-        return Layout(
-            self.places[places:],
-            self.first[rows:] - places,
-            np.where(second >= 0, second - places, -1),
-            (),
-            (),
-            self.starts[:0],
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """The queries and answers so far; adding or removing gives a new value.
@@ -202,7 +99,8 @@ class Data:
     (2, 1)
     """
 
-    batches: tuple[Batch, ...] = field(default=())
+    batches: tuple[Batch, ...] = ()
+    _layout: Layout | None = None  # where it is known: joining extends it, other instruments keep its indices
 
     def __repr__(self) -> str:
         counts: Counter[str] = Counter()
@@ -246,16 +144,15 @@ class Data:
                 "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
             )
         require_columns("data", more.columns, self.columns)
-        both = Data((*self.batches, *more.batches))
-        if len(self.batches) and len(more.batches) and "layout" in self.__dict__:
-            both.__dict__["layout"] = self.layout.followed_by(more.layout)
-            both.__dict__["instruments"] = tuple(dict.fromkeys((*self.instruments, *more.instruments)))
-        return both
+        batches = (*self.batches, *more.batches)
+        if self._layout is None or not (self.batches and more.batches):
+            return Data(batches)
+        return Data(batches, self._layout.append(more.layout))
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
         wanted = [observations] if isinstance(observations, int | np.integer) else list(observations)
-        whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in wanted)
+        whole = all(is_whole(i) for i in wanted)
         counted = [int(i) + len(self) if i < 0 else int(i) for i in wanted] if whole else []
         found = np.unique(np.array(counted, dtype=np.intp))
         if not whole or (found.size and not (found[0] >= 0 and found[-1] < len(self))):
@@ -280,16 +177,8 @@ class Data:
 
     def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
         """The same answers read by other instruments (for instance with learned noise)."""
-        new = Data(tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches))
-        # The layout stays as it is but for the instruments: an optimiser comes here for every theta.
-        sources: list[Source] = []
-        terms: list[Term] = []
-        for source in self.layout.sources:
-            instrument = changed.get(source.instrument, source.instrument)
-            sources.append(source._replace(instrument=instrument, owner=new.instruments.index(instrument)))
-            terms.extend(instrument.split(source.answers, source.rows))
-        new.__dict__["layout"] = replace(self.layout, terms=_together(terms), sources=tuple(sources))
-        return new
+        batches = tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches)
+        return Data(batches, self.layout.with_instruments(changed))  # an optimiser comes here for every theta
 
     def __len__(self) -> int:
         return sum(len(batch) for batch in self.batches)
@@ -307,60 +196,17 @@ class Data:
     @cached_property
     def instruments(self) -> tuple[Instrument, ...]:
         """The distinct instruments, in the order of their first answers."""
+        if self._layout is not None:
+            return self._layout.instruments
         return tuple(dict.fromkeys(batch.instrument for batch in self.batches))
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
-        """The data as inference reads it."""
-        places, first, second, sizes = [np.zeros((0, self.dimensions or 0))], [], [], []
-        groups: dict[tuple[Instrument, int], tuple[list[Array], list[Rows]]] = {}
-        place = row = 0
-        for batch in self.batches:
-            n, paired = len(batch), batch.instrument.query == "pair"
-            each = 1 if batch.X.ndim == 2 else batch.X.shape[1]
-            k = 1 if paired else each
-            index = np.arange(place, place + n * each).reshape(n, each)
-            places.append(batch.X.reshape(n * each, -1))
-            first.append(index[:, :k].ravel())
-            second.append(index[:, 1] if paired else np.full(n * k, -1))
-            answers, rows = groups.setdefault((batch.instrument, k), ([], []))
-            answers.append(batch.answers)
-            rows.append(np.arange(row, row + n * k).reshape(n, k))
-            sizes.append(np.full(n, k))
-            place, row = place + n * each, row + n * k
-        sources = [
-            Source(instrument, self.instruments.index(instrument), np.concatenate(answers), np.concatenate(rows))
-            for (instrument, _), (answers, rows) in groups.items()
-        ]
-        return Layout(
-            places=np.concatenate(places),
-            first=_joined(first),
-            second=_joined(second),
-            terms=_terms(sources),
-            sources=tuple(sources),
-            starts=np.concatenate([[0], np.cumsum(_joined(sizes))]).astype(np.intp),
-        )
-
-
-def _terms(sources: Iterable[Source]) -> tuple[Term, ...]:
-    return _together([term for source in sources for term in source.instrument.split(source.answers, source.rows)])
-
-
-def _together(terms: list[Term]) -> tuple[Term, ...]:
-    """The terms with all windows in one: they differ in their numbers only."""
-    others, answers, rows = [], [], []
-    for term in terms:
-        window = term.likelihood.window(term.answers) if isinstance(term.likelihood, Instrument) else None
-        if window is None:
-            others.append(term)
-        else:
-            answers.append(window)
-            rows.append(term.rows)
-    return (*others, Term(Window(), np.concatenate(answers), np.concatenate(rows))) if answers else tuple(others)
-
-
-def _joined(parts: Sequence[NDArray[np.intp]]) -> Rows:
-    return np.concatenate(parts).astype(np.intp) if parts else np.zeros(0, dtype=np.intp)
+        """The data as inference reads it, laid out when it is first asked for."""
+        if self._layout is None:
+            object.__setattr__(self, "_layout", lay_out(self.batches))
+        assert self._layout is not None
+        return self._layout
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
@@ -381,10 +227,7 @@ def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
     """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
     if not isinstance(instrument, Instrument):
         raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "make one first")
-    try:
-        array = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("X", f"numbers of shape {_SHAPES[instrument.query]}", X, "convert them to numbers") from None
+    array = numbers("X", X, f"numbers of shape {_SHAPES[instrument.query]}")
     wanted = 2 if instrument.query == "place" else 3
     single = array.ndim == wanted - 1
     queries = array[None] if single else array

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gainful.data import Data, require_columns
 from gainful.errors import InvalidInput
 from gainful.inference.evidence import evidence_and_gradient
-from gainful.inference.posterior import Posterior, method_for, report, reported, solved
+from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.solution import Inference
+from gainful.inference.solving import method_for, warn_if_jittered, warn_if_unconverged
 from gainful.kernels.base import Kernel
 from gainful.means import Mean, Zero
 from gainful.parameters import Parametrised
@@ -58,13 +59,14 @@ class GP(Parametrised):
 
     def condition(self, data: Data, inference: Inference | None = None) -> Posterior:
         """The posterior given the data: exact if it can be, EP otherwise; no data gives the prior."""
-        return reported(solved(self.mean, self.kernel, self.fitting(data), inference))
+        return warn_about(solve(self.mean, self.kernel, self.fitting(data), inference))
 
     def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
         method = method_for(self.fitting(data).layout, inference)
         found = evidence_and_gradient(self.mean, self.kernel, data, method, instruments=False)
-        report(found.convergence, found.jitter)
+        warn_if_jittered(found.jitter, stacklevel=3)
+        warn_if_unconverged(found.convergence, stacklevel=3)
         return found.value, np.concatenate([found.kernel, found.mean])
 
     def fitting(self, data: Data) -> Data:

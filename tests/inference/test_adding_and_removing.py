@@ -192,7 +192,7 @@ def test_data_do_not_change_when_the_arrays_they_came_from_do() -> None:
 
 
 def test_a_contradiction_found_from_a_warm_start_is_looked_for_from_a_cold_one(monkeypatch):
-    from gainful.inference import posterior
+    from gainful.inference import solving
 
     gp = gf.GP(gf.SE(0.5))
     post = gp.condition(gf.Data().add(gf.Point(0.0), [[0.1]], [0.3]).add(gf.Binary(), [[0.5]], [True]))
@@ -204,6 +204,6 @@ def test_a_contradiction_found_from_a_warm_start_is_looked_for_from_a_cold_one(m
         if len(seen) == 1:
             raise gf.NumericalError("it seems so")
 
-    monkeypatch.setattr(posterior, "_refuse_contradictions", refuse)
+    monkeypatch.setattr(solving, "_require_consistent", refuse)
     assert post.condition(more).log_evidence == pytest.approx(cold.log_evidence, abs=1e-10)
     assert len(seen) == 2

@@ -20,8 +20,8 @@ from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.inference import Exact, Laplace
-from gainful.inference.posterior import method_for
 from gainful.inference.solution import Inference
+from gainful.inference.solving import method_for
 from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates

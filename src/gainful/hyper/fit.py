@@ -16,9 +16,10 @@ from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.gp import GP
 from gainful.hyper.problem import Problem
 from gainful.inference.ep import EP
-from gainful.inference.posterior import Posterior, report, solved
+from gainful.inference.posterior import Posterior, solve
 from gainful.inference.sites import Sites
-from gainful.inference.solution import Convergence, Inference
+from gainful.inference.solution import Inference
+from gainful.inference.solving import warn_if_jittered
 from gainful.parameters import IDENTITY, LOG, LOGIT, Slot, natural, to_theta
 from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
 
@@ -192,8 +193,8 @@ def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, floa
             f"{at_end} went as far as they may; the answers say nothing of them, or the data is noiseless",
         )
     gp, data = problem.at(theta)
-    final = solved(gp.mean, gp.kernel, data, problem.inference)
-    report(Convergence(True, 0, 0.0, ""), final.jitter)
+    final = solve(gp.mean, gp.kernel, data, problem.inference)
+    warn_if_jittered(final.jitter)
     converged = success and final.converged
     if not converged:
         warnings.warn(

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
-from gainful.inference.posterior import Posterior, reported, solved
+from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
 
@@ -111,7 +111,7 @@ class MGP:
             for h in (_STEP, -_STEP):
                 gp, data = fitted.problem.at(_moved(fitted.theta, int(i), h))
                 start = None if data.layout.gaussian else sites
-                pair.append(reported(solved(gp.mean, gp.kernel, data, fitted.problem.inference, start)))
+                pair.append(warn_about(solve(gp.mean, gp.kernel, data, fitted.problem.inference, start)))
             out.append((pair[0], pair[1]))
         return out
 

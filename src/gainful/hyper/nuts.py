@@ -16,7 +16,7 @@ from gainful.hyper.fit import fit
 from gainful.hyper.problem import Problem
 from gainful.inference.belief import Belief
 from gainful.inference.ep import EP
-from gainful.inference.posterior import reported, solved
+from gainful.inference.posterior import solve, warn_about
 from gainful.inference.solution import Inference
 from gainful.priors import Flat, Prior
 
@@ -78,7 +78,7 @@ def nuts(
         theta[problem.free] = part
         at, seen = problem.at(theta)
         start = None if seen.layout.gaussian else best.posterior.sites
-        posteriors.append(reported(solved(at.mean, at.kernel, seen, problem.inference, start)))
+        posteriors.append(warn_about(solve(at.mean, at.kernel, seen, problem.inference, start)))
     return Belief(posteriors)
 
 

@@ -18,9 +18,9 @@ from gainful.errors import InvalidInput, NumericalError
 from gainful.gp import GP
 from gainful.hyper.defaults import default_priors
 from gainful.inference.evidence import Evidence, evidence_and_gradient
-from gainful.inference.posterior import method_for
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
+from gainful.inference.solving import method_for
 from gainful.parameters import LOG, Slot, natural, unique_names
 from gainful.priors import Fixed, Flat, Prior, log_density_in_theta
 

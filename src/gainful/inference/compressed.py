@@ -1,7 +1,7 @@
-"""The belief about g through a low-rank root of its covariance, for the iterations of EP.
+"""Conditioning on sites through a low-rank root of g's covariance: a cheaper belief for the iterations of EP.
 
 Where the covariance has a root C = Q Qᵀ with Q (n, r) and r far below n (`numerics/lowrank.py`), M = I + Qᵀ Λ Q is
-r-by-r, and one look at every cavity costs O(n r²) instead of O(n³):
+r-by-r, and one sweep over the cavities costs O(n r²) instead of O(n³):
 
     Cov[g] = Q M⁻¹ Qᵀ,   E[g] = m + Cov[g] (ν − Λ m),   log|I + ΛC| = log|M|
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Compressed:
-    """What `propose` asks of a belief: the same names as in `Conditioned`."""
+    """What a sweep asks of a belief, by the same names as in `Conditioned`."""
 
     sites: Sites
     prior_mean: Array
@@ -64,7 +64,7 @@ class Compressed:
         return self.sites.shift - self.sites.times(self.mean)
 
     @cached_property
-    def keep(self) -> Array:
+    def cavity_ratio(self) -> Array:
         return 1.0 - self.sites.precision * self.variance
 
     def correlations(self, rows: Rows) -> Array:

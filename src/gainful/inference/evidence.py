@@ -4,7 +4,8 @@ At fixed sites, EP's evidence is stationary in them, so exact inference and EP s
 
     dL/dC = ½ (α αᵀ − Rᵀ B⁻¹ R),   dL/dm = α,   dL/dθ_instrument = Σ_i ∂ log Ẑ_i/∂θ at the cavity
 
-and the kernel's pullback turns Aᵀ (dL/dC) A into dL/dθ_kernel. Laplace adds the motion of the mode. One factor, one
+and the kernel's pullback turns Aᵀ (dL/dC) A into dL/dθ_kernel. An inference whose sites move with θ (Laplace) adds its
+implicit force u: dL/dm = α + u, and dL/dC gains ½ (α uᵀ + u αᵀ). One factor, one
 inverse, and no stack of derivative matrices: three N-by-N arrays at the peak.
 """
 
@@ -16,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from gainful.data import Data, Layout
-from gainful.inference.cavities import cavity
-from gainful.inference.laplace import Laplace, implicit_force
-from gainful.inference.sites import Conditioned, Sites
-from gainful.inference.solution import Convergence, Inference
+from gainful.data import Data
+from gainful.inference.conditioned import Conditioned
+from gainful.inference.convergence import Convergence
+from gainful.inference.sites import Sites
+from gainful.inference.solution import Inference, as_start
+from gainful.inference.sweep import cavity
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
+from gainful.layout import Layout
 from gainful.means import Mean
 
 Array = NDArray[np.float64]
@@ -45,7 +48,7 @@ def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference, s
     """The log evidence alone."""
     layout = data.layout
     cov = layout.covariance(kernel.matrix(layout.places, layout.places))
-    return inference.solve(layout, layout.pick(mean(layout.places)), cov, start).log_evidence
+    return inference.solve(layout, layout.pick(mean(layout.places)), cov, as_start(start)).log_evidence
 
 
 def evidence_and_gradient(
@@ -58,18 +61,17 @@ def evidence_and_gradient(
         return Evidence(0.0, np.zeros(kernel.size), np.zeros(mean.size), (), nothing.sites, nothing.convergence, 0.0)
     values, mean_back = mean.vjp(layout.places)
     K, kernel_back = kernel.vjp(layout.places, layout.places)
-    solution = inference.solve(layout, layout.pick(values), layout.covariance(K), start)
+    solution = inference.solve(layout, layout.pick(values), layout.covariance(K), as_start(start))
     state, jitter = solution.state, solution.state.factor.jitter
-    laplace = isinstance(inference, Laplace)
-    force = implicit_force(layout, state) if laplace and not layout.gaussian else None
-    own: tuple[Array, ...] = tuple(np.zeros(i.size) for i in data.instruments)
-    if instruments and laplace and not layout.gaussian:
-        own = _by_differences(mean, kernel, data, inference, state.sites)
-    elif instruments:
+    force = None if solution.implicit_force is None else solution.implicit_force()
+    own = tuple(np.zeros(i.size) for i in data.instruments)
+    if instruments and force is None:
         own = _by_cavities(data, layout, state)
+    elif instruments:
+        own = _by_differences(mean, kernel, data, inference, state.sites)
     pull = state.alpha if force is None else state.alpha + force
     G, diagonal = _covariance_gradient(state, force)
-    if instruments and not (laplace and not layout.gaussian):
+    if instruments and force is None:
         own = tuple(a + b for a, b in zip(own, _gaussian_noise(data, layout, state, diagonal), strict=True))
     spread = G if layout.direct else layout.spread(np.ascontiguousarray(layout.spread(G).T)).T
     return Evidence(
@@ -125,8 +127,7 @@ def _gaussian_noise(data: Data, layout: Layout, state: Conditioned, diagonal: Ar
 
 
 def _by_differences(mean: Mean, kernel: Kernel, data: Data, inference: Inference, sites: Sites) -> tuple[Array, ...]:
-    """Laplace's evidence moves with an instrument's parameters through the mode as well: central differences,
-    warm-started."""
+    """Where sites move with an instrument's parameters too: central differences, warm-started."""
     out = []
     for instrument in data.instruments:
         gradient = np.zeros(instrument.size)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Layout
 from gainful.errors import InvalidInput
-from gainful.inference.sites import Sites, condition_on
-from gainful.inference.solution import Convergence, Solution, gaussian_evidence, gaussian_sites
+from gainful.inference.conditioned import condition_on
+from gainful.inference.convergence import Convergence, Result
+from gainful.inference.solution import Solution, WarmStart, gaussian_evidence, gaussian_sites
+from gainful.layout import Layout
 
 Array = NDArray[np.float64]
 
@@ -19,9 +20,9 @@ Array = NDArray[np.float64]
 class Exact:
     """One Cholesky factorisation, for Point answers only."""
 
-    def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
+    def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
         if not layout.gaussian:
             kinds = sorted({type(s.instrument).__name__ for s in layout.sources if not s.instrument.gaussian})
             raise InvalidInput("inference", "EP() or Laplace() for these answers", f"Exact() with {kinds}", "use EP()")
         state = condition_on(gaussian_sites(layout), mean, cov)
-        return Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))
+        return Solution(state, gaussian_evidence(layout, state), Convergence(Result.EXACT))

@@ -19,12 +19,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Batch, Data, Layout, Query
+from gainful.data import Batch, Data, Query
 from gainful.inference.belief import Belief
+from gainful.inference.conditioned import condition_on
+from gainful.inference.convergence import Convergence, Result
 from gainful.inference.posterior import Posterior
-from gainful.inference.sites import Block, Sites, condition_on
-from gainful.inference.solution import Convergence, Solution
+from gainful.inference.sites import Block, Sites
+from gainful.inference.solution import Solution, WarmStart
 from gainful.instruments.base import Instrument
+from gainful.layout import Layout
 
 __all__ = ["expected_sites", "fantasize", "sample_fantasies"]
 
@@ -161,7 +164,7 @@ class _Held:
     known: Sites
     counted: tuple[tuple[Array, Array], ...]
 
-    def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
+    def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
         old = self.known.size
         precision, shift = np.zeros(layout.size), np.zeros(layout.size)
         precision[:old], shift[:old] = self.known.precision, self.known.shift
@@ -175,8 +178,8 @@ class _Held:
                 blocks.append(Block(rows[None], value[None]))
                 shift[rows] = pull
             row += k
-        if start is not None and row < layout.size:  # answers after these: by what they were first taken for
-            precision[row:], shift[row:] = start.precision[row:], start.shift[row:]
-            blocks += [block for block in start.blocks if int(block.rows[0, 0]) >= row]
-        held = condition_on(Sites(precision, shift, tuple(blocks)), mean, cov)
-        return Solution(held, np.nan, Convergence(True, 0, 0.0, "sites held"))  # nobody asks for this one's evidence
+        if start is not None and row < layout.size:  # answers after the fantasy: by what they were first taken for
+            precision[row:], shift[row:] = start.sites.precision[row:], start.sites.shift[row:]
+            blocks += [block for block in start.sites.blocks if int(block.rows[0, 0]) >= row]
+        state = condition_on(Sites(precision, shift, tuple(blocks)), mean, cov)
+        return Solution(state, np.nan, Convergence(Result.ASSUMED))  # nobody asks for this one's evidence

@@ -1,4 +1,4 @@
-"""Laplace: the belief is a Gaussian at the mode of p(answers | g) N(g; m, C), with the curvature found there.
+"""Laplace's approximation: a Gaussian at the mode of p(answers | g) N(g; m, C), with the curvature found there.
 
 Newton's step is conditioning on sites: with derivatives of log p at the current g, τ = −d2 and ν = τ g + d1
 (Rasmussen & Williams, Alg. 3.1, lines 4 to 7). log Z ≈ log p(answers | ĝ) − ½ αᵀ(ĝ − m) − ½ log|B|.
@@ -7,23 +7,27 @@ Newton's step is conditioning on sites: with derivatives of log p at the current
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Layout
+from gainful.checks import is_number, is_whole
 from gainful.errors import InvalidInput, NumericalError
-from gainful.inference.sites import Block, Conditioned, Sites, condition_on
-from gainful.inference.solution import Convergence, Solution, is_block, warm
+from gainful.inference.conditioned import Conditioned, condition_on
+from gainful.inference.convergence import Convergence, Result
+from gainful.inference.sites import Block, Sites
+from gainful.inference.solution import Solution, WarmStart, is_block, starting_sites
 from gainful.instruments.base import Derivatives
+from gainful.layout import Layout
 from gainful.numerics.blas import matmul
 
 Array = NDArray[np.float64]
 
 
-class Stand(NamedTuple):
-    """Where Newton's iteration stands: weights α, g = m + Cα, the derivatives there, and the objective."""
+class ModeState(NamedTuple):
+    """Where Newton's iteration is: weights α, g = m + Cα, the derivatives there, and the objective."""
 
     alpha: Array
     g: Array
@@ -40,12 +44,13 @@ class Laplace:
     max_iterations: int = 200
 
     def __post_init__(self) -> None:
-        if not (self.tolerance > 0.0 and isinstance(self.max_iterations, int) and self.max_iterations >= 1):
+        kinds = is_number(self.tolerance) and is_whole(self.max_iterations)
+        if not (kinds and self.tolerance > 0.0 and self.max_iterations >= 1):
             raise InvalidInput("Laplace", "tolerance > 0 and max_iterations ≥ 1", self, "leave them at their defaults")
 
-    def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution:
-        alpha = np.zeros(layout.size) if start is None else condition_on(warm(start, layout), mean, cov).alpha
-        here = _at(layout, mean, cov, alpha)
+    def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
+        alpha = np.zeros(layout.size) if start is None else condition_on(starting_sites(start, layout), mean, cov).alpha
+        here = _evaluate_at(layout, mean, cov, alpha)
         scale = np.sqrt(np.diagonal(cov)) if layout.size else np.zeros(0)
         residual, iteration = np.inf, 0
         while iteration < self.max_iterations:
@@ -59,19 +64,13 @@ class Laplace:
         state = condition_on(_sites(layout, here, clip=False), mean, cov)
         evidence = sum(float(np.sum(d.log_p)) for d in here.terms)
         evidence -= 0.5 * float(here.alpha @ (here.g - mean)) + 0.5 * state.factor.log_det
-        return Solution(state, evidence, self._verdict(iteration, residual))
-
-    def _verdict(self, iteration: int, residual: float) -> Convergence:
-        if residual <= max(self.tolerance, 1e-6):
-            return Convergence(True, iteration, residual, f"converged in {iteration} Newton steps")
-        message = (
-            f"stopped after {iteration} Newton steps with forces balanced to {residual:.1e} "
-            f"(asked for {self.tolerance:.1e}); use EP, or choose milder hyperparameters"
-        )
-        return Convergence(False, iteration, residual, message)
+        result = Result.MODE_FOUND if residual <= max(self.tolerance, 1e-6) else Result.MODE_NOT_FOUND
+        # The mode moves with the hyperparameters, and with it the curvature in log|B|; not so for Gaussian answers.
+        force = None if layout.gaussian else partial(implicit_force, layout, state)
+        return Solution(state, evidence, Convergence(result, iteration, residual), implicit_force=force)
 
 
-def _at(layout: Layout, mean: Array, cov: Array, alpha: Array) -> Stand:
+def _evaluate_at(layout: Layout, mean: Array, cov: Array, alpha: Array) -> ModeState:
     g = mean + matmul(cov, alpha)
     terms, slope = [], np.zeros(layout.size)
     for term in layout.terms:
@@ -80,10 +79,10 @@ def _at(layout: Layout, mean: Array, cov: Array, alpha: Array) -> Stand:
         slope[rows] = d.d1
         terms.append(d)
     objective = sum(float(np.sum(d.log_p)) for d in terms) - 0.5 * float(alpha @ (g - mean))
-    return Stand(alpha, g, tuple(terms), slope, objective)
+    return ModeState(alpha, g, tuple(terms), slope, objective)
 
 
-def _sites(layout: Layout, here: Stand, clip: bool) -> Sites:
+def _sites(layout: Layout, here: ModeState, clip: bool) -> Sites:
     """Sites with the likelihoods' curvature; with `clip`, curvature of the wrong sign counts as none (a sure
     ascent)."""
     precision, shift = np.zeros(layout.size), np.zeros(layout.size)
@@ -103,7 +102,7 @@ def _sites(layout: Layout, here: Stand, clip: bool) -> Sites:
     return Sites(precision, shift, tuple(blocks))
 
 
-def _newton(layout: Layout, mean: Array, cov: Array, here: Stand) -> tuple[Stand, bool]:
+def _newton(layout: Layout, mean: Array, cov: Array, here: ModeState) -> tuple[ModeState, bool]:
     """One step uphill: the true curvature first, then the clipped one, each with halving; False when nothing goes
     up."""
     for clip in (False, True):
@@ -113,7 +112,7 @@ def _newton(layout: Layout, mean: Array, cov: Array, here: Stand) -> tuple[Stand
             continue  # not a maximum in that direction: the clipped curvature is tried next
         step = 1.0
         while step > 1e-8:
-            there = _at(layout, mean, cov, here.alpha + step * (target - here.alpha))
+            there = _evaluate_at(layout, mean, cov, here.alpha + step * (target - here.alpha))
             if there.objective > here.objective - 1e-12 * abs(here.objective) and np.isfinite(there.objective):
                 return there, bool(np.max(np.abs(there.g - here.g), initial=0.0) > 0.0)
             step *= 0.5

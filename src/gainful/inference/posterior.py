@@ -1,5 +1,4 @@
-"""The posterior: what is believed after the data, for one mean and kernel. The same few lines for every kind of
-inference.
+"""The posterior of one GP: predictions, samples, their derivatives, and conditioning on more or fewer observations.
 
 mean(x)     = m(x) + k(x, Z) Aᵀ α
 variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
@@ -7,27 +6,36 @@ variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Data, Layout, as_queries, column_names, require_columns
-from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
-from gainful.inference.cavities import matching_site
-from gainful.inference.ep import EP
-from gainful.inference.exact import Exact
-from gainful.inference.sites import Conditioned, Grown, Sites, solve_with
-from gainful.inference.solution import Convergence, Inference, Solution, carried, gaussian_evidence
+from gainful.data import Data, as_queries, column_names, require_columns
+from gainful.errors import InvalidInput, NumericalError
+from gainful.inference.conditioned import Conditioned
+from gainful.inference.convergence import Convergence, Result
+from gainful.inference.pullback import of_places, pull_back
+from gainful.inference.sites import Sites
+from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
+from gainful.inference.solving import find_sites, warn_if_jittered, warn_if_unconverged
+from gainful.inference.updating import (
+    append_gaussian,
+    extend_covariance,
+    filtered_sites,
+    is_extendable,
+    remove_gaussian,
+)
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel, as_places
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
-from gainful.numerics.cholesky import Factor, extend, remove
+
+__all__ = ["Posterior", "Predictive", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
 
@@ -84,7 +92,7 @@ class Posterior:
         places = self._places(X)
         prior = self.kernel.diag(places)
         out = prior - self._state.factor.square(self._half(places))
-        return self._measured_exactly(places, prior, out)
+        return self._refine_measured(places, prior, out)
 
     def covariance(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         """Cov[f(X), f(Z)], (M, M) or (M, L)."""
@@ -109,16 +117,24 @@ class Posterior:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         return self.mean(places) + np.random.default_rng(rng).standard_normal((size, len(places))) @ root.T
 
-    def marginals(self, instrument: Instrument, X: ArrayLike) -> tuple[Array, Array]:
-        """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k,
-        k)."""
-        last = self.__dict__.get("_last")
-        if last is not None and last[0] is X and instrument.query == "place":
-            return last[1], last[2]
+    def predict(self, X: ArrayLike | Predictive) -> Predictive:
+        """Mean and variance of f at each place, held together with the places: see `Predictive`."""
+        if isinstance(X, Predictive) and X.posterior is self:
+            return X
+        places = self._places(X)
+        return Predictive(self, np.array(places), *self._moments(places))
+
+    def marginals(self, instrument: Instrument, X: ArrayLike | Predictive) -> tuple[Array, Array]:
+        """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k, k).
+
+        Of a `Predictive` of this posterior, an instrument that sees one place gets the moments held there.
+        """
+        if isinstance(X, Predictive) and X.posterior is self and instrument.query == "place":
+            return X.mean, X.variance
         require_columns("X", column_names(X), self.data.columns)
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
-            return self._marginals(queries)
+            return self._moments(self._places(queries))
         n, k, d = queries.shape
         flat = queries.reshape(n * k, d)
         mean = self.mean(flat).reshape(n, k)
@@ -129,18 +145,12 @@ class Posterior:
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
 
-    def _marginals(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of f at each place. Those of a read-only array are remembered: instruments that are
-        considered at the same places share them."""
-        places = self._places(X)
+    def _moments(self, places: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at each place, from one cross-covariance."""
         prior, cross = self.kernel.diag(places), self._cross(places)
         mean = self.prior_mean(places) + matmul(cross.T, self._weights)
-        out = prior - self._state.factor.square(self._half_of(cross))
-        variance = self._measured_exactly(places, prior, out)
-        if not places.flags.writeable and places.base is None:
-            mean.flags.writeable = variance.flags.writeable = False
-            self.__dict__["_last"] = places, mean, variance
-        return mean, variance
+        variance = prior - self._state.factor.square(self._half_of(cross))
+        return mean, self._refine_measured(places, prior, variance)
 
     def pullback(
         self,
@@ -153,43 +163,15 @@ class Posterior:
     ) -> Array:
         """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `marginals`.
 
-        With c = A k(Z, x) and S = Rᵀ B⁻¹ R:  dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
         L may also depend on covariances with f at `watched` places (R, d), or its differences over pairs (R, 2, d), by
         d_cross (M, R), where the instrument sees one value.
         """
         queries, _ = as_queries(instrument, X)
-        if instrument.query == "place":
-            mean, cov = d_mean[:, None], d_cov[:, None, None]
-        elif instrument.query == "pair":
-            mean = d_mean[:, None] * np.array([1.0, -1.0])
-            cov = d_cov[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
-        else:
-            mean, cov = d_mean, d_cov
-        n, k = mean.shape
-        places = queries.reshape(n * k, -1)
-        others, d_others = _watched(watched, d_cross, mean)
-        out = self.prior_mean.pullback_inputs(places, mean.ravel())
-        out += self.kernel.pullback_diag_inputs(places, np.einsum("nii->ni", cov).ravel())
-        if len(self.data):
-            layout, state = self.data.layout, self._state
-            seen = state.root.times(layout.pick(self._cross(places)))
-            pulled = state.root.transposed_times(state.factor.solve(seen)).reshape(-1, n, k)
-            d_seen = state.alpha[:, None] * mean.ravel() - 2.0 * np.einsum("fni,nij->fnj", pulled, cov).reshape(
-                -1, n * k
-            )
-            if others is not None:
-                there = state.root.times(layout.pick(self._cross(others)))
-                d_seen -= matmul(state.root.transposed_times(state.factor.solve(there)), d_others.T)
-            out += self.kernel.pullback_inputs(places, layout.places, layout.spread(d_seen).T)
-        if others is not None:
-            out += self.kernel.pullback_inputs(places, others, d_others)
-        for a in range(k):
-            for b in range(k):
-                if a != b:
-                    within = np.diag(2.0 * cov[:, a, b])
-                    back = self.kernel.pullback_inputs(queries[:, a], queries[:, b], within)
-                    out.reshape(n, k, -1)[:, a] += back
-        return np.asarray(out.reshape(queries.shape))
+        at_places = of_places(instrument.query, d_mean, d_cov)
+        each = queries[:, None] if instrument.query == "place" else queries
+        layout = self.data.layout
+        out = pull_back(self.prior_mean, self.kernel, layout, self._state, each, *at_places, watched, d_cross)
+        return out.reshape(queries.shape)
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of the instrument's answers."""
@@ -205,79 +187,41 @@ class Posterior:
         if not len(more):
             return self
         if not len(self.data):
-            return reported(solved(self.prior_mean, self.kernel, data, self.inference))
-        layout, size = data.layout, self.data.layout.size
-        cov = self._grown(data)
-        sites = carried(self.sites, layout, np.arange(size, dtype=np.intp))
-        if self._reusable and layout.gaussian:
-            try:
-                gram = sites.root.gram_rows(cov, size)
-                grown = extend(self._state.factor, gram[:, :size], gram[:, size:], sites.root.sign[size:])
-                return self._settled(data, cov, sites, grown)
-            except NumericalError:
-                pass  # not without jitter: factor from scratch below, where jitter is reported
+            return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
+        layout, old, state = data.layout, self.data.layout, self._state
+        cov = extend_covariance(self.kernel, old, layout, state.prior_cov)
+        sites = transfer_sites(self.sites, layout, np.arange(old.size, dtype=np.intp))
+        if layout.gaussian and is_extendable(old, state):
+            exact = append_gaussian(state, sites, layout.pick(self.prior_mean(layout.places)), cov)
+            if exact is not None:
+                return self._exact(data, exact)
+        start = WarmStart(sites)
         if not layout.gaussian:
-            first = self._first_sites(more, sites, cov)
-            sites = Grown(first.precision, first.shift, first.blocks, self._state, self.solution.low)
-        return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
+            sites = filtered_sites(self.prior_mean, state, more.layout, sites, cov)
+            start = WarmStart(sites, before=state, low=self.solution.low)
+        return warn_about(solve(self.prior_mean, self.kernel, data, self.inference, start, cov))
 
     def without(self, observations: int | Iterable[int]) -> Posterior:
         """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
         gone = self.data.numbers(observations)
         if not gone.size:
             return self
-        layout, data = self.data.layout, self.data.without(gone)
-        rows = np.concatenate([np.arange(layout.starts[i], layout.starts[i + 1]) for i in gone])
-        kept = np.setdiff1d(np.arange(layout.size), rows).astype(np.intp)
-        cov = self._state.prior_cov[np.ix_(kept, kept)]
-        sites = carried(self.sites, data.layout, kept)
-        if self._reusable and len(rows) == 1 and len(data):
-            return self._settled(data, cov, sites, remove(self._state.factor, int(rows[0])))
-        low = self.solution.low
-        if low is not None:
-            sites = Grown(sites.precision, sites.shift, sites.blocks, None, low.kept(kept))
-        return reported(solved(self.prior_mean, self.kernel, data, self.inference, sites, cov))
-
-    @property
-    def _reusable(self) -> bool:
-        """Whether the factor itself can be extended: the sites are final and none is negative."""
-        return (
-            self.data.layout.gaussian and self._state.factor.order is None and self.jitter == 0.0 and len(self.data) > 0
-        )
-
-    def _grown(self, data: Data) -> Array:
-        """The covariance of g with the new rows and columns; what is known is not computed again."""
-        layout, old = data.layout, self.data.layout
-        new = layout.tail(old.size, len(old.places))
-        cross = layout.pick(new.pick(self.kernel.matrix(new.places, layout.places)).T).T
-        cov = np.empty((layout.size, layout.size))
-        cov[: old.size, : old.size] = self._state.prior_cov
-        cov[old.size :], cov[: old.size, old.size :] = cross, cross[:, : old.size].T
-        return cov
-
-    def _first_sites(self, more: Data, sites: Sites, cov: Array) -> Sites:
-        """Sites of new answers by moment matching with what is believed now (assumed-density filtering), as a start.
-
-        `cov` is the covariance of all of g.
-        """
-        precision, shift = sites.precision.copy(), sites.shift.copy()
-        state, new, size = self._state, more.layout, self.data.layout.size
-        cross = cov[:size, size:]
-        mean = new.pick(self.prior_mean(new.places)) + matmul(cross.T, state.alpha)
-        variance = np.diagonal(cov)[size:] - state.factor.square(state.factor.half(state.root.times(cross)))
-        for term in new.terms:
-            if term.rows.shape[1] == 1 and not term.likelihood.gaussian:
-                rows = term.rows[:, 0]
-                m, v = mean[rows], np.maximum(variance[rows], np.finfo(float).tiny)
-                p = term.likelihood.log_partition(term.answers, m, v)
-                precision[size + rows], shift[size + rows] = matching_site(p, m)
-        return Sites(precision, shift, sites.blocks)
-
-    def _settled(self, data: Data, cov: Array, sites: Sites, factor: Factor) -> Posterior:
-        """A posterior of Gaussian answers whose factor is already known."""
+        old, data, state = self.data.layout, self.data.without(gone), self._state
         layout = data.layout
-        state = solve_with(sites, layout.pick(self.prior_mean(layout.places)), cov, factor)
-        solution = Solution(state, gaussian_evidence(layout, state), Convergence(True, 0, 0.0, "exact"))
+        rows = np.concatenate([np.arange(old.starts[i], old.starts[i + 1]) for i in gone])
+        kept = np.setdiff1d(np.arange(old.size), rows).astype(np.intp)
+        cov = state.prior_cov[np.ix_(kept, kept)]
+        sites = transfer_sites(self.sites, layout, kept)
+        if is_extendable(old, state) and len(rows) == 1 and len(data):
+            mean = layout.pick(self.prior_mean(layout.places))
+            return self._exact(data, remove_gaussian(state, int(rows[0]), sites, mean, cov))
+        low = self.solution.low
+        start = WarmStart(sites, low=None if low is None else low.kept(kept))
+        return warn_about(solve(self.prior_mean, self.kernel, data, self.inference, start, cov))
+
+    def _exact(self, data: Data, state: Conditioned) -> Posterior:
+        """The posterior of Gaussian answers, given the belief about g."""
+        solution = Solution(state, gaussian_evidence(data.layout, state), Convergence(Result.EXACT))
         return Posterior(self.prior_mean, self.kernel, data, solution, self.inference)
 
     @cached_property
@@ -298,8 +242,8 @@ class Posterior:
             return np.zeros((0, len(places)))
         return self.kernel.matrix(self.data.layout.places, places)
 
-    def _measured_exactly(self, places: Array, prior: Array, variance: Array) -> Array:
-        """Where an answer is so precise that k − ‖·‖² has lost its digits, Var[g_i] of that very place, which has
+    def _refine_measured(self, places: Array, prior: Array, variance: Array) -> Array:
+        """The variance where k − ‖·‖² has lost its digits to a precise answer: Var[g_i] of that very place, which has
         not."""
         lost = np.flatnonzero(variance < 1e-6 * prior)
         if not lost.size:
@@ -329,19 +273,54 @@ class Posterior:
         return places
 
 
-def _watched(watched: Array | None, d_cross: Array | None, sign: Array) -> tuple[Array | None, Array]:
-    """Watched places (R', d) and derivatives (n k, R') in the covariance of each place of a query with each of them.
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictive:
+    """Places (M, d), and the mean and variance (M,) of f there under one posterior: predicted once, asked many times.
 
-    The second place of a pair counts with the opposite sign, on either side.
+    Wherever places are expected it stands for them: `np.asarray` gives the places. Those of several instruments that
+    are considered at the same places then share one prediction, `posterior.marginals(instrument, predictive)`. An index
+    gives one place, a slice or an array of indices a smaller Predictive. Its arrays are read-only.
+
+    >>> import gainful as gf
+    >>> posterior = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.1), [[0.0]], [1.0]))
+    >>> here = posterior.predict([[0.0], [2.0]])
+    >>> here.shape, here.mean.round(3).tolist(), posterior.marginals(gf.Binary(), here)[0] is here.mean
+    ((2, 1), [0.99, 0.134], True)
     """
-    if watched is None or d_cross is None:
-        return None, np.zeros((0, 0))
-    n, k = sign.shape
-    each = d_cross[:, None, :] * (np.array([1.0, -1.0]) if k == 2 else np.ones(k))[:, None]
-    flat = each.reshape(n * k, -1)
-    if watched.ndim == 2:
-        return watched, np.ascontiguousarray(flat)
-    return watched.reshape(-1, watched.shape[-1]), np.stack([flat, -flat], axis=-1).reshape(n * k, -1)
+
+    posterior: Posterior
+    places: Array
+    mean: Array
+    variance: Array
+
+    def __post_init__(self) -> None:
+        for array in (self.places, self.mean, self.variance):
+            array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Predictive({len(self)} places, {self.posterior})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        out = self.places if dtype is None else self.places.astype(dtype, copy=False)
+        return out.copy() if copy else out
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.places.shape
+
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Array: ...
+
+    @overload
+    def __getitem__(self, index: slice | NDArray[Any]) -> Predictive: ...
+
+    def __getitem__(self, index: int | np.integer[Any] | slice | NDArray[Any]) -> Array | Predictive:
+        if isinstance(index, int | np.integer):
+            return np.asarray(self.places[index])
+        return Predictive(self.posterior, self.places[index], self.mean[index], self.variance[index])
 
 
 def _within(kernel: Kernel, queries: Array) -> Array:
@@ -358,69 +337,21 @@ def _within(kernel: Kernel, queries: Array) -> Array:
     return out
 
 
-def _refuse_contradictions(solution: Solution) -> None:
-    """Answers without noise must be met by the belief; two different ones at one place cannot be."""
-    exact = np.flatnonzero(np.isinf(solution.sites.precision))
-    if not exact.size:
-        return
-    state = solution.state
-    off = np.abs(state.mean[exact] - solution.sites.shift[exact])
-    spread = np.sqrt(state.prior_cov[exact, exact])
-    worst = int(np.argmax(off / spread))
-    if off[worst] > 1e-4 * spread[worst]:
-        raise NumericalError(
-            f"answers without noise contradict each other: one is {solution.sites.shift[exact[worst]]:.6g} where the "
-            f"others imply {state.mean[exact[worst]]:.6g}; give the instrument some noise, or remove the contradiction"
-        )
-
-
-def solved(
+def solve(
     mean: Mean,
     kernel: Kernel,
     data: Data,
     inference: Inference | None = None,
-    start: Sites | None = None,
+    start: WarmStart | Sites | None = None,
     cov: Array | None = None,
 ) -> Posterior:
     """Condition a GP on data, starting from sites and with g's covariance where they are known; warns of nothing."""
-    layout = data.layout
-    if kernel.theta.ndim > 1 or mean.theta.ndim > 1:
-        raise InvalidInput("kernel, mean", "one setting of the parameters", "a batch", "condition them one at a time")
-    method = method_for(layout, inference)
-    if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
-        prior_mean, cov = np.zeros(0), np.zeros((0, 0))
-    else:
-        prior_mean = layout.pick(mean(layout.places))
-        cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
-    solution = method.solve(layout, prior_mean, cov, start)
-    try:
-        _refuse_contradictions(solution)
-    except NumericalError:
-        if start is None:
-            raise
-        return solved(mean, kernel, data, inference, None, cov)  # the start may be what is wrong
+    solution = find_sites(mean, kernel, data.layout, inference, as_start(start), cov)
     return Posterior(mean, kernel, data, solution, inference)
 
 
-def reported(found: Posterior) -> Posterior:
-    """The posterior, with a warning when jitter was needed or the iteration fell short."""
-    report(found.convergence, found.jitter)
+def warn_about(found: Posterior) -> Posterior:
+    """The posterior, after a warning if jitter was needed or the iteration fell short."""
+    warn_if_jittered(found.jitter)
+    warn_if_unconverged(found.convergence)
     return found
-
-
-def method_for(layout: Layout, inference: Inference | None) -> Inference:
-    """The given way of inference, or exact if it can be and EP otherwise."""
-    if inference is not None and (isinstance(inference, type) or not hasattr(inference, "solve")):
-        raise InvalidInput("inference", "EP(), Laplace(), Exact() or None", inference, "None chooses for you")
-    return inference or (Exact() if layout.gaussian else EP())
-
-
-def report(convergence: Convergence, jitter: float) -> None:
-    """Warn of jitter and of an iteration that fell short."""
-    if jitter > 0.0:
-        message = (
-            f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
-        )
-        warnings.warn(message, JitterWarning, stacklevel=4)
-    if not convergence:
-        warnings.warn(convergence.message, ConvergenceWarning, stacklevel=4)

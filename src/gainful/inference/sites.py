@@ -1,13 +1,10 @@
-"""Sites: the Gaussian stand-in exp(νᵀg − ½ gᵀΛg) for each observation's likelihood, and conditioning on them.
+"""Sites: the Gaussian factor exp(νᵀg − ½ gᵀΛg) that stands for each observation's likelihood, and its root form.
 
-Exact inference, EP and Laplace differ in how they choose the sites; from there on everything is the same few lines. A
-site is used in its *root form*, a pseudo-measurement R g ≈ t with noise of sign s:
+A site is used as a pseudo-measurement R g ≈ t with noise of sign s:
 
-    Λ = Rᵀ diag(s) R,   ν = Rᵀ diag(s) t,   B = diag(s) + R C Rᵀ,   e = t − R m,   α = Rᵀ B⁻¹ e
-    E[g] = m + C α,     Cov[g] = C − C Rᵀ B⁻¹ R C
+    Λ = Rᵀ diag(s) R,   ν = Rᵀ diag(s) t
 
-s is +1 as a rule, −1 for a site of negative precision, and 0 for an answer without noise (R = 1, t = the answer):
-then B is singular only if C is. Nothing is subtracted that nearly cancels, however precise a site is.
+s is +1 as a rule, −1 for a site of negative precision, and 0 for an answer without noise (R = 1, t = the answer).
 """
 
 from __future__ import annotations
@@ -19,11 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.errors import NumericalError
 from gainful.instruments.base import Rows
-from gainful.numerics.blas import matmul
-from gainful.numerics.cholesky import Factor, extend, factor
-from gainful.numerics.lowrank import LowRank
 
 Array = NDArray[np.float64]
 
@@ -122,137 +115,23 @@ class Root:
         return rows
 
 
-@dataclass(frozen=True)
-class Conditioned:
-    """The belief about g after conditioning on sites: prior mean and covariance of g, root form, factor of B, and α."""
-
-    sites: Sites
-    prior_mean: Array
-    prior_cov: Array
-    factor: Factor
-    alpha: Array
-
-    @property
-    def root(self) -> Root:
-        return self.sites.root
-
-    @property
-    def log_det(self) -> float:
-        """log|I + ΛC|."""
-        return self.factor.log_det
-
-    @property
-    def resolution(self) -> float:
-        """How well a moment can be matched: B's smallest eigenvalues, near 1, are known to eps·‖B‖, so are cavities."""
-        return 100.0 * float(np.finfo(float).eps * np.max(np.diagonal(self.factor.lower) ** 2, initial=1.0))
-
-    @cached_property
-    def mean(self) -> Array:
-        """E[g] = m + Cα."""
-        return self.prior_mean + matmul(self.prior_cov, self.alpha)
-
-    @cached_property
-    def inverse_root(self) -> Array:
-        """W with B⁻¹ = Wᵀ D W."""
-        return self.factor.inverse_root()
-
-    @cached_property
-    def keep(self) -> Array:
-        """b_i = s_i (B⁻¹)_ii = 1 − τ_i Var[g_i]: the share of the cavity's precision in the belief's, (F,)."""
-        return self.root.sign * self.factor.square(self.inverse_root)
-
-    @cached_property
-    def variance(self) -> Array:
-        """Var[g_i] of every row, (F,), accurate relative to itself whether its site is strong or weak.
-
-        (1 − b_i)/τ_i loses nothing when the site is strong, C_ii − ‖·‖² nothing when it is weak. Coupled rows take
-        the second.
-        """
-        weak = 1.0 - self.keep
-        strong = np.abs(weak) > 1e-5
-        for block in self.sites.blocks:
-            strong[block.rows] = False
-        out = np.divide(weak, self.sites.precision, out=np.zeros_like(weak), where=strong)
-        rows = np.flatnonzero(~strong)
-        if rows.size:
-            out[rows] = np.diagonal(self.prior_cov)[rows]
-            if self.root.scale.any():
-                out[rows] -= self.factor.square(self.half(rows))
-        return out
-
-    def half(self, rows: Rows) -> Array:
-        """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
-        return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
-
-    def correlations(self, rows: Rows) -> Array:
-        """Correlations of these uncoupled rows with each other, (n, n), zero on the diagonal.
-
-        From R Cov[g] R = S − S B⁻¹ S with S = diag(s); none for a site so weak that this has lost its digits.
-        """
-        size = self.root.scale[rows] * np.sqrt(self.variance[rows])
-        per_size = np.divide(self.root.sign[rows], size, out=np.zeros_like(size), where=size**2 > 1e-9)
-        inverse = self.factor.inverse_of(self.inverse_root)
-        out = inverse if np.array_equal(rows, np.arange(len(inverse))) else inverse[np.ix_(rows, rows)]
-        out *= per_size
-        out *= -per_size[:, None]
-        out.flat[:: len(out) + 1] = 0.0
-        return out
-
-    def block_covariance(self, rows: Rows) -> Array:
-        """Cov of each k coupled rows, (n, k, k)."""
-        n, k = rows.shape
-        half = self.half(rows.ravel()).reshape(-1, n, k)
-        weighted = self.factor.signed(half)
-        return self.prior_cov[rows[:, :, None], rows[:, None, :]] - np.einsum("fni,fnj->nij", half, weighted)
+def to_vector(sites: Sites, rows: Rows) -> Array:
+    """Precisions and shifts of the uncoupled `rows`, then those of the blocks, as one vector (P,)."""
+    parts = [sites.precision[rows], sites.shift[rows]]
+    for block in sites.blocks:
+        parts += [block.precision.ravel(), sites.shift[block.rows].ravel()]
+    return np.concatenate(parts)
 
 
-def condition_on(sites: Sites, mean: Array, cov: Array) -> Conditioned:
-    """The belief about g ~ N(mean, cov) after the sites: one Cholesky factorisation."""
-    root = sites.root
-    return solve_with(sites, mean, cov, factor(root.gram(cov), root.sign, rebuild=lambda: root.gram(cov)))
-
-
-def solve_with(sites: Sites, mean: Array, cov: Array, done: Factor) -> Conditioned:
-    """α = Rᵀ x with B x = e, refined once.
-
-    When precise answers overdetermine g, B is ill-conditioned and x loses half its digits in directions that C hardly
-    sees. The residual t − R E[g] − s x is formed from E[g], not from B, and one correction by it restores them.
-    """
-    root = sites.root
-    x = done.solve(root.target - root.times(mean))
-    fitted = mean + matmul(cov, root.transposed_times(x))
-    x += done.solve(root.target - root.times(fitted) - root.sign * x)
-    return Conditioned(sites, mean, cov, done, root.transposed_times(x))
-
-
-@dataclass(frozen=True)
-class Grown(Sites):
-    """Sites to begin from that know more: the belief `before` the answers that are new, whose sites come last; and the
-    low-rank root of g's covariance, if one has been looked for."""
-
-    before: Conditioned | None = None
-    low: LowRank | None = None
-
-
-def grow(sites: Sites, before: Conditioned, mean: Array, cov: Array) -> Conditioned | None:
-    """The belief after the sites, of which the first are those of `before`: O(N²), or None where it takes a new factor.
-
-    The inverse of L = [[L₁, 0], [l, L₂]] is [[W₁, 0], [−L₂⁻¹ l W₁, L₂⁻¹]].
-    """
-    old, size = before.factor, before.sites.size
-    alone = not (sites.blocks or before.sites.blocks) and np.all(sites.root.sign[size:] > 0.0)
-    if not alone or old.sign is not None or old.order is not None or old.jitter > 0.0 or not size:
-        return None
-    rows = sites.root.gram_rows(cov, size)
-    try:
-        new = extend(old, rows[:, :size], rows[:, size:], sites.root.sign[size:])
-    except NumericalError:
-        return None
-    state = solve_with(sites, mean, cov, new)
-    corner = Factor(np.asfortranarray(new.lower[size:, size:]))
-    inverse = np.zeros_like(new.lower)
-    inverse[:size, :size] = before.inverse_root
-    inverse[size:, :size] = -corner.half(matmul(new.lower[size:, :size], before.inverse_root))
-    inverse[size:, size:] = corner.inverse_root()
-    state.__dict__["inverse_root"] = inverse
-    return state
+def from_vector(sites: Sites, rows: Rows, vector: Array) -> Sites:
+    """The sites with these rows and the blocks replaced by the entries of the vector: the inverse of `to_vector`."""
+    n = len(rows)
+    precision, shift = sites.precision.copy(), sites.shift.copy()
+    precision[rows], shift[rows] = vector[:n], vector[n : 2 * n]
+    at, blocks = 2 * n, []
+    for block in sites.blocks:
+        size, flat = block.precision.size, block.rows.size
+        blocks.append(Block(block.rows, vector[at : at + size].reshape(block.precision.shape)))
+        shift[block.rows] = vector[at + size : at + size + flat].reshape(block.rows.shape)
+        at += size + flat
+    return Sites(precision, shift, tuple(blocks))

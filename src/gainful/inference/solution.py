@@ -1,17 +1,19 @@
-"""What every kind of inference ends in: sites, the belief about g that they give, the evidence, and how it went."""
+"""What every kind of inference starts from and ends in: sites, the belief about g, the evidence, and how it went."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Layout
-from gainful.inference.compressed import Compressed
-from gainful.inference.sites import Block, Conditioned, Sites
+from gainful.inference.conditioned import Conditioned
+from gainful.inference.convergence import Convergence
+from gainful.inference.sites import Block, Sites
 from gainful.instruments.base import Rows, Term
+from gainful.layout import Layout
 from gainful.numerics.lowrank import LowRank
 
 Array = NDArray[np.float64]
@@ -19,38 +21,47 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
-class Convergence:
-    """Whether an iteration reached its fixed point, after how many steps, how far it still was, and a sentence about
-    it."""
-
-    converged: bool
-    iterations: int
-    residual: float
-    message: str
-
-    def __bool__(self) -> bool:
-        return self.converged
-
-
-@dataclass(frozen=True)
 class Solution:
     """The belief about g, the log evidence, how the iteration went, and a low-rank root of g's covariance if one was
-    looked for."""
+    looked for.
+
+    `implicit_force` gives u (F,) where the sites move with the hyperparameters and the evidence is not stationary in
+    them: dL/dm gains u and dL/dC gains α uᵀ. It is None where the evidence is stationary (exact inference, EP).
+    """
 
     state: Conditioned
     log_evidence: float
     convergence: Convergence
     low: LowRank | None = None
+    implicit_force: Callable[[], Array] | None = None
 
     @property
     def sites(self) -> Sites:
         return self.state.sites
 
 
-class Inference(Protocol):
-    """mean and covariance of g, and the data -> a solution; `start` are sites to begin from."""
+@dataclass(frozen=True)
+class WarmStart:
+    """Where an iteration may begin: sites, and what else is known of an earlier belief.
 
-    def solve(self, layout: Layout, mean: Array, cov: Array, start: Sites | None = None) -> Solution: ...
+    `before`: the belief without the answers that are new, whose sites come last; `low`: the low-rank root of the
+    covariance of g that was known then, if one was looked for.
+    """
+
+    sites: Sites
+    before: Conditioned | None = None
+    low: LowRank | None = None
+
+
+class Inference(Protocol):
+    """Prior mean (F,) and covariance (F, F) of g, and the data -> a solution; `start` need not be used."""
+
+    def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution: ...
+
+
+def as_start(start: WarmStart | Sites | None) -> WarmStart | None:
+    """Bare sites as a warm start."""
+    return WarmStart(start) if isinstance(start, Sites) else start
 
 
 def is_block(term: Term) -> bool:
@@ -74,7 +85,7 @@ def gaussian_sites(layout: Layout) -> Sites:
     return Sites(precision, shift, tuple(blocks))
 
 
-def carried(old: Sites, layout: Layout, kept: Rows) -> Sites:
+def transfer_sites(old: Sites, layout: Layout, kept: Rows) -> Sites:
     """Sites for a new layout whose first rows are the rows `kept` of the old one: a warm start after adding or
     removing."""
     fresh = gaussian_sites(layout)
@@ -91,21 +102,21 @@ def carried(old: Sites, layout: Layout, kept: Rows) -> Sites:
     return Sites(precision, shift, tuple(blocks))
 
 
-def warm(start: Sites | None, layout: Layout) -> Sites:
+def starting_sites(start: WarmStart | None, layout: Layout) -> Sites:
     """Sites to begin from: the given ones, with the Gaussian answers' as their instruments say now (noise may have
     changed)."""
     fresh = gaussian_sites(layout)
     if start is None:
         return fresh
-    precision, shift = start.precision.copy(), start.shift.copy()
+    precision, shift = start.sites.precision.copy(), start.sites.shift.copy()
     for term in layout.terms:
         if term.likelihood.gaussian:
             rows = term.rows[:, 0]
             precision[rows], shift[rows] = fresh.precision[rows], fresh.shift[rows]
-    return Sites(precision, shift, start.blocks)
+    return Sites(precision, shift, start.sites.blocks)
 
 
-def gaussian_evidence(layout: Layout, state: Conditioned | Compressed) -> float:
+def gaussian_evidence(layout: Layout, state: Conditioned) -> float:
     """−½ log|B| and the terms of the Gaussian rows: all of the log evidence when there are no others."""
     total = -0.5 * state.log_det
     root = state.root

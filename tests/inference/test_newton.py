@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import gainful as gf
-from gainful.inference.cavities import propose
 from gainful.inference.compressed import compress
-from gainful.inference.response import response
-from gainful.inference.sites import Sites, condition_on, grow
+from gainful.inference.conditioned import condition_on, grow
+from gainful.inference.jacobian import jacobian
+from gainful.inference.sites import Sites
+from gainful.inference.sweep import sweep
 from gainful.instruments.base import Partition
 from gainful.numerics.lowrank import low_rank
 
@@ -31,7 +32,7 @@ def _posterior(kinds, n, dimensions, seed=0, **kernel):
 
 
 def _asked(layout, state):
-    sites = propose(layout, state).sites
+    sites = sweep(layout, state).sites
     return np.concatenate([sites.precision[layout.scalar_rows], sites.shift[layout.scalar_rows]])
 
 
@@ -55,33 +56,33 @@ def test_the_jacobian_is_that_of_a_look(name, form):
         return condition_on(sites, mean, cov) if form == "full" else compress(sites, mean, root)
 
     here = condition(state.sites)
-    found = response(layout, here, propose(layout, here))
+    found = jacobian(layout, here, sweep(layout, here))
     for _ in range(3):
         tau = rng.normal(size=len(rows)) * 0.1 * state.sites.precision[rows]
         nu = rng.normal(size=len(rows)) * 0.1 * np.abs(state.sites.shift[rows])
         step = 1e-4
         up, down = (condition(_moved(state.sites, rows, s * tau, s * nu)) for s in (step, -step))
         wanted = (_asked(layout, up) - _asked(layout, down)) / (2.0 * step)
-        got = np.concatenate(found.asked(tau, nu))
+        got = np.concatenate(found.times(tau, nu))
         assert got == pytest.approx(wanted, abs=2e-4 * np.max(np.abs(wanted)))
 
 
 def test_a_step_solves_the_equation_that_the_jacobian_makes():
     post, rng = _posterior(INSTRUMENTS["mixed"], 60, 2)
     layout, state = post.data.layout, post.solution.state
-    found = response(layout, state, propose(layout, state))
+    found = jacobian(layout, state, sweep(layout, state))
     wanted = rng.normal(size=(2, len(layout.scalar_rows)))
-    got = np.array(found.step(*wanted, 1e-12))
-    assert got - np.array(found.asked(*got)) == pytest.approx(wanted, abs=1e-9)
+    got = np.array(found.newton_step(*wanted, 1e-12))
+    assert got - np.array(found.times(*got)) == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("instrument", [gf.Binary(), gf.Binary(guess=0.1, lapse=0.05), gf.Interval(0.1, width=0.6)])
 def test_derivatives_that_an_instrument_leaves_out_are_found_by_differences(instrument):
     post, _ = _posterior([instrument], 40, 1)
     layout, state = post.data.layout, post.solution.state
-    look = propose(layout, state)
-    left_out = look._replace(seen=tuple(t._replace(partition=Partition(*t.partition[:4])) for t in look.seen))
-    exact, found = response(layout, state, look), response(layout, state, left_out)
+    swept = sweep(layout, state)
+    left_out = swept._replace(tilted=tuple(t._replace(partition=Partition(*t.partition[:4])) for t in swept.tilted))
+    exact, found = jacobian(layout, state, swept), jacobian(layout, state, left_out)
     for name in ("t_from_mean", "t_from_variance", "s_from_variance"):
         wanted = getattr(exact, name)
         assert getattr(found, name) == pytest.approx(wanted, abs=1e-4 * np.max(np.abs(wanted)))
@@ -96,12 +97,12 @@ def test_a_step_is_quadratic_where_a_look_is_linear():
         """The mismatch after a step, and after moving to what a look asks for, from sites that are off by `size`."""
         off = _moved(sites, rows, size * push * sites.precision[rows], 0.0)
         begun = condition_on(off, state.prior_mean, state.prior_cov)
-        look = propose(layout, begun)
-        asked = look.sites
+        swept = sweep(layout, begun)
+        asked = swept.sites
         plain = asked.precision[rows] - off.precision[rows], asked.shift[rows] - off.shift[rows]
-        newton = response(layout, begun, look).step(*plain, 1e-8)
+        newton = jacobian(layout, begun, swept).newton_step(*plain, 1e-8)
         ends = [condition_on(_moved(off, rows, *way), state.prior_mean, state.prior_cov) for way in (newton, plain)]
-        return [propose(layout, end).residual for end in ends]
+        return [sweep(layout, end).residual for end in ends]
 
     (far, far_look), (near, near_look) = left(1e-3), left(1e-4)
     assert far < 0.1 * far_look
@@ -135,7 +136,7 @@ def test_rows_are_appended_to_a_belief_as_conditioning_has_them():
         state.prior_cov[:size, :size],
     )
     grown = grow(state.sites, before, state.prior_mean, state.prior_cov)
-    assert grown.keep == pytest.approx(state.keep, rel=1e-10)
+    assert grown.cavity_ratio == pytest.approx(state.cavity_ratio, rel=1e-10)
     assert grown.variance == pytest.approx(state.variance, rel=1e-10)
     assert grown.mean == pytest.approx(state.mean, abs=1e-10)
     assert grown.log_det == pytest.approx(state.log_det, abs=1e-10)

@@ -1,21 +1,21 @@
-"""How EP's sites answer to a small change: Newton's step to the fixed point, for a start that is near it.
+"""Jacobian of the EP update, in closed form, and Newton's step with it.
 
-One look at the cavities asks for sites G(θ) where the sites are θ = (τ, ν); at the fixed point G(θ) = θ. Shifts are
-counted from the present mean, σ = ν − μτ, and everything in standard deviations: t = τ·Var, s = σ·sd. With C the
-correlations of the belief, zero on the diagonal since a cavity does not feel its own site, a change (t, s) of the sites
-moves the cavities' precisions and means by
+A sweep maps the sites θ = (τ, ν) to G(θ); at the fixed point G(θ) = θ. Shifts are counted from the present mean,
+σ = ν − μτ, and everything in posterior standard deviations: t = τ·Var, s = σ·sd. With C the correlation matrix of the
+belief, zero on the diagonal since a cavity does not depend on its own site, a change (t, s) of the sites moves the
+cavities' precisions and means by
 
     A = −(C∘C) t,     D = C s
 
-and each cavity the site that it asks for. Derivatives of the tilted moments in the cavity's are those of log Z (the
-heat equation turns ∂/∂v into ½ ∂²/∂m²): with ρ the shrinking of the variance, m̂ = m + v d1 the tilted mean, d3 and
-d4 the third and fourth derivative of log Z in m, a = d3/ρ² and e = (d4/2 + d1 d3)/ρ²,
+and each cavity moves its updated site. Derivatives of the tilted moments in the cavity's are those of log Ẑ (the heat
+equation turns ∂/∂v into ½ ∂²/∂m²): with ρ the ratio of tilted to cavity variance, m̂ = m + v d1 the tilted mean, d3 and
+d4 the third and fourth derivative of log Ẑ in m, a = d3/ρ² and e = (d4/2 + d1 d3)/ρ²,
 
     ∂τ/∂m = −a,   ∂τ/∂v = −e,   ∂ν/∂m = −a m̂,   ∂ν/∂v = ½ a ρ − e m̂
 
-So a product with the Jacobian J of G costs two with n-by-n matrices, and the step solves (I − J) x = G(θ) − θ in a few
-of them, where each ordinary look would cost a factorisation. What D adds to s is left out: it is a multiple of m̂ − μ,
-which is zero at the fixed point, so that steps remain quadratic, and s follows from t.
+So a product with the Jacobian J of G costs two with n-by-n matrices, and Newton's step, (I − J) x = G(θ) − θ, takes a
+few of them, where each sweep costs a factorisation. What D adds to s is left out: it is a multiple of m̂ − μ, which is
+zero at the fixed point, so that steps remain quadratic, and s follows from t.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Layout
-from gainful.inference.cavities import Proposal, Tilted
 from gainful.inference.compressed import Compressed
-from gainful.inference.sites import Conditioned
+from gainful.inference.conditioned import Conditioned
+from gainful.inference.sweep import Sweep, Tilted
+from gainful.layout import Layout
 from gainful.numerics.blas import matmul
 from gainful.numerics.krylov import gmres
 
 Array = NDArray[np.float64]
 
 _STEP = 1e-6  # of a cavity's spread, for differences: they err by about as much
-_WEAK = 1e-6  # a site of so little precision, against the belief's, follows and does not pull
+_WEAK = 1e-6  # of the belief's precision: a site below it follows the others and does not move them
 
 
 @dataclass(frozen=True)
-class Response:
-    """The linearised fixed-point equation at one belief, for rows that are neither Gaussian nor coupled, (n,) of them.
+class FixedPointJacobian:
+    """J = ∂G/∂θ at one belief, for rows that are neither Gaussian nor coupled, (n,) of them.
 
-    mean and sd of the rows; their correlations and these squared (n, n), zero on the diagonal; and what t and s asked
-    for gain from D and A: t_from_mean, t_from_variance, s_from_variance.
+    mean and sd of the rows; their correlations and these squared (n, n), zero on the diagonal; and the derivatives of
+    the updated t and s in D and A: t_from_mean, t_from_variance, s_from_variance.
     """
 
     mean: Array
@@ -54,15 +54,15 @@ class Response:
     t_from_variance: Array
     s_from_variance: Array
 
-    def asked(self, tau: Array, nu: Array) -> tuple[Array, Array]:
-        """J x: how the sites asked for change when the sites do."""
+    def times(self, tau: Array, nu: Array) -> tuple[Array, Array]:
+        """J x: how the updated sites change when the sites change by x = (tau, nu)."""
         by_variance = -matmul(self.squares, tau * self.sd**2)
         by_mean = matmul(self.correlations, (nu - self.mean * tau) * self.sd)
         t = self.t_from_mean * by_mean + self.t_from_variance * by_variance
         return self._from_units(t, self.s_from_variance * by_variance)
 
-    def step(self, tau: Array, nu: Array, tolerance: float) -> tuple[Array, Array]:
-        """x with x − J x = (tau, nu), what one look asks for beyond the sites, to this share of it."""
+    def newton_step(self, tau: Array, nu: Array, tolerance: float) -> tuple[Array, Array]:
+        """x with x − J x = (tau, nu) = G(θ) − θ, to a residual of `tolerance` times its length."""
         s = (nu - self.mean * tau) * self.sd
 
         def apply(t: Array) -> Array:
@@ -82,22 +82,22 @@ class Response:
         return tau, s / self.sd + self.mean * tau
 
 
-def response(layout: Layout, state: Conditioned | Compressed, look: Proposal) -> Response | None:
-    """The response at this belief, which has been looked at; None where sites are coupled, or something is certain."""
+def jacobian(layout: Layout, state: Conditioned | Compressed, swept: Sweep) -> FixedPointJacobian | None:
+    """The Jacobian at this belief, from a sweep there; None where sites are coupled, or a value is certain."""
     rows = layout.scalar_rows
     variance = state.variance[rows]
-    if state.sites.blocks or not rows.size or not (np.all(variance > 0.0) and np.all(state.keep[rows] > 0.0)):
+    if state.sites.blocks or not rows.size or not (np.all(variance > 0.0) and np.all(state.cavity_ratio[rows] > 0.0)):
         return None
     mean, sd = state.mean[rows], np.sqrt(variance)
-    # In the cavity's standard deviations: off from the belief's mean, how far the answer pulls, a and e.
-    off, pull, third, fourth, shrink, spread = np.hstack([_derivatives(tilted) for tilted in look.seen])
+    # In cavity standard deviations: the distance of the two means, of the tilted mean (pull), then a and e.
+    off, pull, third, fourth, shrink, spread = np.hstack([_derivatives(tilted) for tilted in swept.tilted])
     off = (off - mean) / spread
     pulls = np.abs(state.sites.precision[rows]) * variance >= _WEAK
     per_shrink = np.where(pulls, 1.0 / shrink**2, 0.0)
     a = third * per_shrink
     from_variance = (0.5 * fourth + pull * third) * per_shrink + off * a
     correlations = state.correlations(rows)
-    return Response(
+    return FixedPointJacobian(
         mean,
         sd,
         correlations,

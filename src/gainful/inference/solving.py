@@ -1,0 +1,85 @@
+"""From a prior and data to a solution: which inference to use, that answers do not contradict, what to warn of."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
+from gainful.inference.convergence import Convergence
+from gainful.inference.ep import EP
+from gainful.inference.exact import Exact
+from gainful.inference.solution import Inference, Solution, WarmStart
+from gainful.kernels.base import Kernel
+from gainful.layout import Layout
+from gainful.means import Mean
+
+Array = NDArray[np.float64]
+
+
+def method_for(layout: Layout, inference: Inference | None) -> Inference:
+    """The given way of inference, or exact if it can be and EP otherwise."""
+    if inference is not None and (isinstance(inference, type) or not hasattr(inference, "solve")):
+        raise InvalidInput("inference", "EP(), Laplace(), Exact() or None", inference, "None chooses for you")
+    return inference or (Exact() if layout.gaussian else EP())
+
+
+def find_sites(
+    mean: Mean,
+    kernel: Kernel,
+    layout: Layout,
+    inference: Inference | None = None,
+    start: WarmStart | None = None,
+    cov: Array | None = None,
+) -> Solution:
+    """Condition a GP on laid-out data, from a warm start and with g's covariance `cov` (F, F) where they are known."""
+    if kernel.theta.ndim > 1 or mean.theta.ndim > 1:
+        raise InvalidInput("kernel, mean", "one setting of the parameters", "a batch", "condition them one at a time")
+    method = method_for(layout, inference)
+    if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
+        prior_mean, cov = np.zeros(0), np.zeros((0, 0))
+    else:
+        prior_mean = layout.pick(mean(layout.places))
+        cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
+    solution = method.solve(layout, prior_mean, cov, start)
+    try:
+        _require_consistent(solution)
+    except NumericalError:
+        if start is None:
+            raise
+        solution = method.solve(layout, prior_mean, cov)  # the start may be what is wrong
+        _require_consistent(solution)
+    return solution
+
+
+def _require_consistent(solution: Solution) -> None:
+    """Answers without noise must be met by the belief; two different ones at one place cannot be."""
+    exact = np.flatnonzero(np.isinf(solution.sites.precision))
+    if not exact.size:
+        return
+    state = solution.state
+    off = np.abs(state.mean[exact] - solution.sites.shift[exact])
+    spread = np.sqrt(state.prior_cov[exact, exact])
+    worst = int(np.argmax(off / spread))
+    if off[worst] > 1e-4 * spread[worst]:
+        raise NumericalError(
+            f"answers without noise contradict each other: one is {solution.sites.shift[exact[worst]]:.6g} where the "
+            f"others imply {state.mean[exact[worst]]:.6g}; give the instrument some noise, or remove the contradiction"
+        )
+
+
+def warn_if_jittered(jitter: float, stacklevel: int = 4) -> None:
+    """Warn of a diagonal that had to be enlarged."""
+    if jitter > 0.0:
+        message = (
+            f"the covariance of the data needed its diagonal enlarged by {jitter:.0e} of itself; places may repeat"
+        )
+        warnings.warn(message, JitterWarning, stacklevel=stacklevel)
+
+
+def warn_if_unconverged(convergence: Convergence, stacklevel: int = 4) -> None:
+    """Warn of an iteration that fell short."""
+    if not convergence:
+        warnings.warn(convergence.message, ConvergenceWarning, stacklevel=stacklevel)
