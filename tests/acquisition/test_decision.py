@@ -15,7 +15,7 @@ from gainful.acquisition.decision import (
     Zhu,
 )
 from gainful.acquisition.design import IntegratedVariance
-from gainful.acquisition.lookahead import outlook
+from gainful.acquisition.lookahead import outcome_table
 from gainful.acquisition.published.conformal import Conformal, conformal_p_values
 from gainful.acquisition.refitted import Refitted
 from gainful.testing import check_goal
@@ -169,7 +169,7 @@ def test_leaders_of_any_kind_of_answer_are_refitted(instrument, predict):
     goal = ExpectedError(reference, predict)
     got = Refitted(goal, first=1).score(post, instrument, candidates[:1])
     m, v = post.marginals(instrument, candidates[:1])
-    nodes = outlook(instrument, m, v)
+    nodes = outcome_table(instrument, m, v)
     total = 0.0
     for weight, answer in zip(nodes.weight[0], nodes.answers[0], strict=True):
         data = post.data.add(instrument, candidates[0], answer)
@@ -272,7 +272,7 @@ def test_preferences_are_predicted_over_reference_pairs():
     wanted = _brute(lambda a, y: -risk(a, y).sum(), ahead.by_hand, post, candidates, flat, rank)
     got = Zhu(reference).score(post, rank, candidates)
     assert got - got[0] == pytest.approx(wanted - wanted[0], abs=1e-10)
-    # Asked the other way round it is the same question.
+    # CandidateReadings the other way round it is the same question.
     turned = Zhu(candidates).score(post, rank, candidates[:, ::-1])
     assert Zhu(candidates).score(post, rank, candidates) == pytest.approx(turned, abs=1e-10)
     for goal in (Kapoor(reference), EmpiricalError(), Conformal(), ExpectedModelChange(flat)):

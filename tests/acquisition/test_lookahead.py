@@ -9,7 +9,7 @@ import pytest
 
 import gainful as gf
 from gainful.acquisition import lookahead
-from gainful.acquisition.lookahead import outlook, steps
+from gainful.acquisition.lookahead import outcome_table, steps
 from gainful.information.about import as_reference
 from gainful.information.watched import Watched, watch, watch_places
 
@@ -37,9 +37,9 @@ def test_a_step_is_the_refit_when_answers_are_numbers(instrument):
     (_, step), *rest = steps(post, instrument, places, watch_places(post, reference))
     assert not rest
     m, v = post.marginals(instrument, places)
-    assert step.outlook.weight.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert step.outcome_table.weight.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     for i, q in [(0, 20), (1, 26), (2, 31)]:
-        y = m[i] + step.outlook.d1[i, q, 0] * (v[i] + instrument.noise**2)
+        y = m[i] + step.outcome_table.d1[i, q, 0] * (v[i] + instrument.noise**2)
         found = post.condition(gf.Data().add(instrument, places[[i]], [y]))
         assert step.mean[i, q] == pytest.approx(found.mean(reference), abs=1e-9)
         assert step.variance[i, q] == pytest.approx(found.variance(reference), abs=1e-9)
@@ -52,10 +52,10 @@ def test_a_step_is_one_step_of_moment_matching_by_hand(instrument):
     ((_, step),) = steps(post, instrument, queries, watch_places(post, reference))
     m, v = post.marginals(instrument, queries)
     for i, query in enumerate(queries):
-        if step.outlook.values is not None:
-            cases = list(enumerate(step.outlook.values))
+        if step.outcome_table.values is not None:
+            cases = list(enumerate(step.outcome_table.values))
         elif isinstance(instrument, gf.Point):
-            cases = [(q, m[i] + step.outlook.d1[i, q, 0] * (v[i] + instrument.noise**2)) for q in (10, 30)]
+            cases = [(q, m[i] + step.outcome_table.d1[i, q, 0] * (v[i] + instrument.noise**2)) for q in (10, 30)]
         else:
             nodes = instrument.outcomes(m, v).answers
             cases = [(q, nodes[q, i]) for q in (5, 20, 60)]
@@ -64,8 +64,8 @@ def test_a_step_is_one_step_of_moment_matching_by_hand(instrument):
             own = 2 if instrument.query == "pair" else 1
             assert step.mean[i, q] == pytest.approx(wanted.mean[:-own], abs=1e-10)
             assert step.variance[i, q] == pytest.approx(np.diagonal(wanted.cov)[:-own], abs=1e-10)
-            if step.outlook.values is not None:
-                assert step.outlook.weight[i, q] == pytest.approx(wanted.weight, abs=1e-12)
+            if step.outcome_table.values is not None:
+                assert step.outcome_table.weight[i, q] == pytest.approx(wanted.weight, abs=1e-12)
             row = ahead.row_of(instrument, len(wanted.mean))
             assert step.own[0][i, q] == pytest.approx(row @ wanted.mean, abs=1e-10)
             assert step.own[1][i, q] == pytest.approx(row @ wanted.cov @ row, abs=1e-10)
@@ -75,10 +75,10 @@ def test_a_step_of_a_set_has_the_moments_of_brute_force_integration():
     tones, post = gf.Detection(), gf.GP(gf.SE(0.7, 2.0), mean=gf.ConstantMean(0.3)).condition(gf.Data())
     places = np.array([[0.0, 0.0], [0.5, 0.2], [0.3, 0.9]])
     ((_, step),) = steps(post, tones, places[None, :2], watch_places(post, places[2:]))
-    for q, answer in enumerate(step.outlook.values):
+    for q, answer in enumerate(step.outcome_table.values):
         seen = [oracles.Seen(tones, answer, (0, 1))]
         wanted = oracles.grid_moments(seen, post.mean(places), post.covariance(places), spacing=0.3, reach=7.5)
-        assert step.outlook.weight[0, q] == pytest.approx(np.exp(wanted.log_z), abs=1e-8)
+        assert step.outcome_table.weight[0, q] == pytest.approx(np.exp(wanted.log_z), abs=1e-8)
         assert step.mean[0, q, 0] == pytest.approx(wanted.mean[2], abs=1e-7)
         assert step.variance[0, q, 0] == pytest.approx(wanted.variance[2, 2], abs=1e-7)
 
@@ -87,7 +87,7 @@ def test_a_step_of_a_set_has_the_moments_of_brute_force_integration():
 @pytest.mark.parametrize("instrument", EVERY.values(), ids=EVERY)
 def test_answers_sum_to_one_and_keep_the_laws_of_total_expectation_and_variance(instrument, spread):
     m, v = np.array([-0.7, 0.0, 0.45, 2.0]), np.full(4, spread**2)
-    found = outlook(instrument, m, v)
+    found = outcome_table(instrument, m, v)
     d1, d2 = found.d1[..., 0], found.d2[..., 0, 0]
     scale = 1.0 / spread if isinstance(instrument, gf.Interval) else 1.0  # a sharp answer to a vague belief
     assert found.weight.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
@@ -99,7 +99,7 @@ def test_answers_sum_to_one_and_keep_the_laws_of_total_expectation_and_variance(
 
 def test_interval_answers_are_integrated_over_their_lower_ends():
     instrument, m, v = gf.Interval(0.1, 0.6), np.array([0.2]), np.array([0.5])
-    found = outlook(instrument, m, v)
+    found = outcome_table(instrument, m, v)
     s = np.sqrt(v[0] + 0.01)
     edges = np.linspace(-0.6 - 9 * s, 9 * s, 41) + m[0]
     x, w = np.polynomial.legendre.leggauss(30)

@@ -176,7 +176,8 @@ def test_a_number_tells_most_where_the_variance_is_largest():
 
 
 def test_yes_or_no_is_within_the_published_error_of_the_published_closed_form():
-    """bald 3: h(Φ(μ/√(v + 1))) − C exp(−μ²/(2(v + C²)))/√(v + C²), C = √(π ln 2/2); off by at most 0.0027 bits."""
+    """Houlsby et al. 2011, sec. 3: h(Φ(μ/√(v + 1))) − C exp(−μ²/(2(v + C²)))/√(v + C²), C = √(π ln 2/2); off by at most
+    0.0027 bits."""
     C2 = np.pi * np.log(2) / 2
     for m in (-3.0, -0.5, 0.0, 1.0):
         for v in (0.01, 1.0, 25.0):

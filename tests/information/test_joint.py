@@ -10,7 +10,7 @@ import gainful as gf
 from gainful.acquisition import score_beyond
 from gainful.information import Estimate, information_estimate, joint_estimate, joint_information
 from gainful.information.joint import _by_outcomes, _in_order
-from gainful.information.readings import read_with
+from gainful.information.readings import candidate_readings
 
 LAB = gf.Point(0.4)
 STRIP = gf.Interval(0.4, width=0.9)
@@ -243,7 +243,7 @@ def _estimated(post, instrument, places, given, scan=False):
     places = np.asarray(places, dtype=float)
     if scan:
         places = np.concatenate([places] * (65 // len(places) + 1))
-    return _by_outcomes(instrument, read_with(post, _in_order(given), instrument, places))
+    return _by_outcomes(instrument, candidate_readings(post, _in_order(given), instrument, places))
 
 
 GIVEN = {

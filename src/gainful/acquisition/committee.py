@@ -1,4 +1,5 @@
-"""Query by committee: functions drawn from the belief vote on every answer (Seung et al. 1992; lecture; bald 4)."""
+"""Query by committee: functions drawn from the belief vote on every answer (Seung et al.
+1992; Houlsby et al. 2011, sec. 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _ROUNDING = 1e-11  # of the prior variance: directions with less are left to wha
 
 
 def vote_entropy(log_p: Array) -> Array:
-    """−Σ_k V_k/C log2(V_k/C), V_k the members whose likeliest answer is k (lecture): bits, from log_p (C, M, K).
+    """−Σ_k V_k/C log2(V_k/C), V_k the members whose likeliest answer is k: bits, from log_p (C, M, K).
 
     >>> vote_entropy(np.log(np.array([[[0.9, 0.1]], [[0.4, 0.6]]]))).tolist()
     [1.0]
@@ -39,9 +40,10 @@ def vote_entropy(log_p: Array) -> Array:
 
 
 def divergence_to_consensus(log_p: Array) -> Array:
-    """(1/C) Σ_c KL(P_c ‖ P̄), P̄ = (1/C) Σ_c P_c (lecture): bits, from log_p (C, M, K).
+    """(1/C) Σ_c KL(P_c ‖ P̄), P̄ = (1/C) Σ_c P_c (McCallum & Nigam 1998): bits, from log_p (C, M, K).
 
-    It is H[P̄] − (1/C) Σ_c H[P_c], which is BALD with the belief replaced by its members (bald 4).
+    It is H[P̄] − (1/C) Σ_c H[P_c], which is BALD with the belief replaced by its members (Houlsby et al. 2011, sec.
+    4).
 
     >>> divergence_to_consensus(np.log(np.array([[[0.9, 0.1]], [[0.1, 0.9]]]))).round(4).tolist()
     [0.531]

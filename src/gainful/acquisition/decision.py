@@ -1,7 +1,8 @@
 """Decision-theoretic goals: by how much an answer is expected to reduce the error of what is predicted.
 
 All look one answer ahead (`lookahead`) and average over the answers that are expected. They know the places where
-predictions matter, the reference; bald 4 calls that transductive. The losses, for the probabilities p of an answer:
+predictions matter, the reference: Houlsby et al. 2011, sec. 4, call that transductive. The losses, for the
+probabilities p of an answer:
 
     zero-one   1 − max p        the error rate of the best guess (Zhu et al. 2003, 3; Roy & McCallum 2001)
     log        −Σ p log2 p      its expected surprise in bits (Roy & McCallum 2001)
@@ -143,10 +144,11 @@ def _require_instrument(predict: object) -> None:
 class ExpectedError:
     """−Σ_y P(y) mean_r error_r(y): the error that is left at the reference, on average, after the answer.
 
-    Roy & McCallum (2001) with a GP; what bald's decision-theoretic methods have in common. `reference` are places, or
-    pairs for a preference, where answers will be predicted: the pool, or test places. `predict` is the instrument whose
-    answers those are, by default the one that is asked; with it any instrument can be asked, numbers too. O(M Q R); the
-    sum over discrete answers is exact, each answer's effect is one ADF step (see `lookahead`).
+    Roy & McCallum (2001) with a GP; what the decision-theoretic methods in Houlsby et al. 2011 have in common.
+    `reference` are places, or pairs for a preference, where answers will be predicted: the pool, or test places.
+    `predict` is the instrument whose answers those are, by default the one that is asked; with it any instrument can be
+    asked, numbers too. O(M Q R); the sum over discrete answers is exact, each answer's effect is one ADF step (see
+    `lookahead`).
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE()).condition(gf.Data())
@@ -218,7 +220,7 @@ class Kapoor:
     Kapoor, Horvitz & Basu (2007), 3. With p = P(yes), `missed` the risk of taking a yes for a no and `false_alarm` of
     the reverse, J = J_L + J_U over labelled and unlabelled queries:
 
-        J_L = Σ_yes missed (1 − p) + Σ_no false_alarm p        the empirical error, which bald 5 finds pathological
+        J_L = Σ_yes missed (1 − p) + Σ_no false_alarm p        the empirical error, pathological by itself
         J_U = Σ_reference (missed + false_alarm) p (1 − p)
 
     A reference that is answered moves from J_U to J_L. Risk and cost are in one unit: `price` is the risk that one unit
@@ -276,7 +278,7 @@ def _two_answers(groups: list[_Labelled]) -> Iterator[_Labelled]:
 class ExpectedErrorReduction:
     """mean_r L_r − Σ_y P(y) mean_r L_r(y): how much of the error in f at reference places the answer takes away.
 
-    Lecture, "expected error reduction", for regression. The error of the posterior mean that the belief itself expects:
+    For regression. The error of the posterior mean that the belief itself expects:
     "squared" is Var[f_r], which makes this the integrated variance of Cohn (1996), exact for numbers; "absolute" is
     √(2/π) sd[f_r]. No quadrature over numbers: their variance does not depend on the answer.
 
@@ -313,8 +315,8 @@ class ExpectedErrorReduction:
 class ExpectedModelChange:
     """Σ_y P(y) ‖E[f | y] − E[f]‖, the norm being the root mean square over the reference places.
 
-    Lecture, "expected model change" (Settles & Craven 2008 take the gradient's length; the posterior mean is what a GP
-    has for parameters). One step moves the mean by cᵀ d1, so the norm is |d1| times the root mean square of c, and
+    Settles & Craven (2008) take the length of the gradient in the parameters; the posterior mean is what a GP has for
+    parameters. One step moves the mean by cᵀ d1, so the norm is |d1| times the root mean square of c, and
     E|d1| is √(2/π)/√(v + noise²) for a number.
     """
 
@@ -332,9 +334,9 @@ class ExpectedModelChange:
         for part, step in steps(belief, instrument, places, watched, means=not instrument.gaussian):
             gram = np.einsum("mkr,mlr->mkl", step.cross, step.cross) / len(watched)
             if instrument.gaussian:
-                out[part] = _MEAN_SIZE * np.sqrt(-step.outlook.d2[:, 0, 0, 0] * gram[:, 0, 0])
+                out[part] = _MEAN_SIZE * np.sqrt(-step.outcome_table.d2[:, 0, 0, 0] * gram[:, 0, 0])
             else:
-                d1 = step.outlook.d1
+                d1 = step.outcome_table.d1
                 squared = np.einsum("mqk,mkl,mql->mq", d1, gram, d1)
                 out[part] = step.expected(np.sqrt(np.maximum(squared, 0.0)))
         return out

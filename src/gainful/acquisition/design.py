@@ -1,7 +1,7 @@
 """Optimal design: how far an answer is expected to shrink the covariance Σ of f at reference places.
 
-The classical criteria (lecture, "variance reduction") are of the inverse Fisher information of the parameters. A GP's
-parameters are its values, and their inverse information, prior included, is the posterior covariance:
+The classical criteria (Fedorov 1972) are of the inverse Fisher information of the parameters. A GP's parameters are its
+values, and their inverse information, prior included, is the posterior covariance:
 
     A   trace of Σ             ALC / integrated variance is A per reference place (Cohn 1996)
     D   log determinant of Σ
@@ -41,7 +41,7 @@ _MATRICES = 2_000_000  # numbers in a stack of covariances
 def trace_reduction(step: Step) -> Array:
     """−Σ_y P(y) tr(cᵀ d2 c), (M,): what the answer takes off Σ's trace."""
     gram = np.einsum("mkr,mlr->mkl", step.cross, step.cross)
-    expected = np.einsum("mq,mqkl->mkl", step.outlook.weight, step.outlook.d2)
+    expected = np.einsum("mq,mqkl->mkl", step.outcome_table.weight, step.outcome_table.d2)
     return -np.einsum("mkl,mkl->m", expected, gram)
 
 
@@ -52,16 +52,16 @@ def log_det_reduction(step: Step, whitened: Array) -> Array:
     explains of the query's variance v and ρ = 1 + d2 v is known without cancellation: two terms of one sign.
     """
     explained = np.einsum("mkr,mlr->mkl", whitened, whitened)
-    d2 = step.outlook.d2
+    d2 = step.outcome_table.d2
     if explained.shape[1] == 1:
         beyond = np.maximum(step.seen.cov[:, 0, 0] - explained[:, 0, 0], 0.0)
         with np.errstate(divide="ignore"):  # an answer without noise at a reference place leaves nothing of it
-            logs = np.log2(step.outlook.shrink - d2[..., 0, 0] * beyond[:, None])
+            logs = np.log2(step.outcome_table.shrink - d2[..., 0, 0] * beyond[:, None])
         logs[step.seen.known] = 0.0
     else:
         logs = np.linalg.slogdet(np.eye(explained.shape[1]) + d2 @ explained[:, None])[1] / np.log(2.0)
     # An answer of probability zero does not count, whatever it would do.
-    return -0.5 * step.expected(np.where(step.outlook.weight > 0.0, logs, 0.0))
+    return -0.5 * step.expected(np.where(step.outcome_table.weight > 0.0, logs, 0.0))
 
 
 def largest_eigenvalue(values: Array, squares: Array, factor: Array) -> Array:
@@ -210,7 +210,7 @@ class EOptimal:
         for part, step in steps(belief, instrument, places, watched, means=False):
             if step.cross.shape[1] == 1:
                 squares = (step.cross @ vectors) ** 2
-                largest = largest_eigenvalue(values, squares, step.outlook.d2[..., 0, 0])
+                largest = largest_eigenvalue(values, squares, step.outcome_table.d2[..., 0, 0])
             else:
                 largest = _by_decomposition(cov, step)
             out[part] = values[-1] - step.expected(largest)
@@ -219,7 +219,7 @@ class EOptimal:
 
 def _by_decomposition(cov: Array, step: Step) -> Array:
     """λ_max(Σ + cᵀ d2 c), (M, Q), a few matrices at a time."""
-    d2, cross = step.outlook.d2, step.cross
+    d2, cross = step.outcome_table.d2, step.cross
     out = np.empty(d2.shape[:2])
     some = max(1, _MATRICES // (cov.size * d2.shape[1]))
     for i in range(0, len(cross), some):

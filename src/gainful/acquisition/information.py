@@ -26,11 +26,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Learn:
-    """Bits that the answer is expected to tell about the function: BALD, in full (mixed 5; bald 2).
+    """Bits that the answer is expected to tell about the function: BALD, in full (Fletcher 2022, sec. 5;
+    Houlsby et al. 2011, sec. 2).
 
     About a `Region` it is what the answer tells about predictions there. A belief of several posteriors may also be
     asked about "hyperparameters" or "model", which of them is right; about the function its hyperparameters are
-    nuisance (bald 3.1).
+    nuisance (ibid., sec. 3.1).
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())

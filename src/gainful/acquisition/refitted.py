@@ -1,6 +1,6 @@
-"""The first few of a ranking, looked at in full: what one step of lookahead leaves to near ties.
+"""Re-scores the leaders of a ranking with full EP refits, where one step of lookahead leaves near ties.
 
-One step (`lookahead`) leaves the older sites where they are, which misplaces near ties. Refitting EP for every
+One step (`lookahead`) leaves the older sites where they are, which misplaces near ties. FullLookahead EP for every
 candidate and answer would not, at a thousand times the price. So the leaders of the ranking are refitted, and with them
 all that the errors of a step, as these refits show them, might have kept from the lead.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, Kapoor, Zhu
-from gainful.acquisition.lookahead import refitting
+from gainful.acquisition.lookahead import with_full_lookahead
 from gainful.acquisition.published.conformal import Conformal
 from gainful.acquisition.published.empirical import EmpiricalError
 from gainful.data import as_queries
@@ -50,10 +50,10 @@ class Refitted:
     """A goal that looks ahead, with the `first` of its ranking as EP on all the answers would have them.
 
     For ExpectedError, Zhu, Kapoor, EmpiricalError, ExpectedErrorReduction and Conformal. Scores of the leaders are
-    those of refits; those of the others are one step's, moved by what refitting changed on average, and stay behind. So
-    a score depends on what it is ranked with. A leader is missed only if its step errs by three standard deviations
-    more than those of the refitted; `first=1` is enough to choose one query. About 1.3 refits for each leader and
-    answer.
+    those of refits; those of the others are one step's, moved by what with_full_lookahead changed on average, and stay
+    behind. So a score depends on what it is ranked with. A leader is missed only if its step errs by three standard
+    deviations more than those of the refitted; `first=1` is enough to choose one query. About 1.3 refits for each
+    leader and answer.
 
     >>> import gainful as gf
     >>> goal = gf.acquisition.ExpectedError([[0.3], [0.6]])
@@ -81,7 +81,7 @@ class Refitted:
         refuse_mixture(belief)
         queries, _ = as_queries(instrument, places)
         by_step = self.goal.score(belief, instrument, queries)
-        full, exact, others = refitting(belief), by_step.copy(), by_step
+        full, exact, others = with_full_lookahead(belief), by_step.copy(), by_step
         done = np.zeros(len(queries), dtype=bool)
         todo = np.argsort(-by_step, kind="stable")[: max(self.first, _FEWEST)]
         with _each_once():

@@ -1,4 +1,5 @@
-"""Uncertainty sampling: ask where the answer is least certain, whatever the reason (lecture; bald 4).
+"""Uncertainty sampling: ask where the answer is least certain, whatever the reason (Houlsby et al. 2011, sec.
+4).
 
 These are about the answer, not about the function: they cannot tell an unknown function from a noisy answer, and go
 back to where answers are a toss-up. `Learn` subtracts what no measurement could remove.
@@ -28,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 def least_confidence(log_p: Array) -> Array:
-    """1 − P(ŷ), ŷ the likeliest of the answers on the last axis (lecture, "Uncertainty Sampling").
+    """1 − P(ŷ), ŷ the likeliest of the answers on the last axis (Lewis & Gale 1994).
 
     Summed over the other answers, so that it keeps its digits where ŷ is all but certain.
 
@@ -66,7 +67,8 @@ def predicted_entropy(instrument: Instrument, m: Array, v: Array) -> Array:
 
 @dataclass(frozen=True)
 class LeastConfidence:
-    """The probability that the likeliest answer is wrong: 1 − P(ŷ | x) (lecture). Discrete answers only.
+    """The probability that the likeliest answer is wrong: 1 − P(ŷ | x) (Lewis & Gale 1994). Discrete answers
+    only.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE()).condition(gf.Data())
@@ -98,7 +100,8 @@ class Margin:
 
 @dataclass(frozen=True)
 class Entropy:
-    """Maximum entropy sampling: bits of the predicted answer, H[y | x] (Sebastiani & Wynn 2000; bald 4).
+    """Maximum entropy sampling: bits of the predicted answer, H[y | x] (Sebastiani & Wynn 2000; Houlsby et al. 2011,
+    sec. 4).
 
     Of a number it is the differential entropy, which is largest where the variance is. That may be negative and depends
     on the unit, so it should not be divided by costs, nor compared between instruments of different kinds.

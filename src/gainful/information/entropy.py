@@ -79,7 +79,7 @@ def of_reading(channel: Channel, variance: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Bumps:
+class ConditionalEntropy:
     """H(g) as steps between constant levels at `centres` (T,), with levels (T + 1,), plus bumps on a lattice.
 
     The noise is `scale`; nodes (J,) are lattice points and weights (J,) the bumps' heights there times the spacing.
@@ -153,7 +153,7 @@ class Bumps:
 
 
 @lru_cache(maxsize=64)
-def conditional_entropy(channel: Channel) -> Bumps | None:
+def conditional_entropy(channel: Channel) -> ConditionalEntropy | None:
     """H(g) of a discrete answer to one reading, worked out once; None when it is certain given g (no noise)."""
     centres, scale = channel.bounds, channel.noise
     if scale == 0.0:
@@ -164,9 +164,9 @@ def conditional_entropy(channel: Channel) -> Bumps | None:
     nodes = centres[0] + spacing * np.unique(steps)
     with np.errstate(divide="ignore"):
         levels = of_probabilities(np.log(channel.limits))
-    plain = Bumps(channel, levels, nodes, np.zeros_like(nodes))
+    plain = ConditionalEntropy(channel, levels, nodes, np.zeros_like(nodes))
     bumps = plain(nodes) - plain._steps(nodes, np.zeros_like(nodes))
-    return Bumps(channel, levels, nodes, spacing * bumps)
+    return ConditionalEntropy(channel, levels, nodes, spacing * bumps)
 
 
 _G_LOW, _G_HIGH = -9.0, 9.0  # log r between which G is tabulated

@@ -1,4 +1,4 @@
-"""How information changes as a place moves: for choosing among all places of a box, not only among candidates.
+"""The gradient of information in the places: for choosing among all places of a box, not only among candidates.
 
 Information is a smooth function of what the instrument sees, N(m, v): two numbers for a place or a pair, a vector and a
 matrix for a set. Its derivatives in those are closed form for numbers and central differences (of fourth order, in

@@ -20,8 +20,8 @@ from gainful.errors import InvalidInput
 from gainful.inference.fantasy import fantasize
 from gainful.inference.posterior import Posterior
 from gainful.information.nested import conditional, given_all_numbers, given_numbers, is_exact, rest_entropy
-from gainful.information.outcomes import Size, outcomes, told_by
-from gainful.information.readings import Asked, Readings, checked, read, read_with
+from gainful.information.outcomes import Size, information_with_pending, outcomes
+from gainful.information.readings import CandidateReadings, Readings, candidate_readings, checked, read
 from gainful.information.single import information_given
 from gainful.instruments import Instrument
 
@@ -110,13 +110,13 @@ def information_estimate(
         counted = fantasize(belief, [*read_off, *others])
         bits = information_given(instrument, *counted.marginals(instrument, mine))
         return Estimate(bits, np.full_like(bits, np.nan if read_off or others else 0.0))
-    asked = read_with(fantasize(belief, others) if others else belief, read_off, instrument, mine)
+    asked = candidate_readings(fantasize(belief, others) if others else belief, read_off, instrument, mine)
     exact = _exact_beyond(asked)
     found = _by_outcomes(instrument, asked) if exact is None else Estimate(exact, np.zeros_like(exact))
     return found._replace(error=np.full_like(found.bits, np.nan)) if others else found
 
 
-def _exact_beyond(asked: Asked) -> Array | None:
+def _exact_beyond(asked: CandidateReadings) -> Array | None:
     """I(S and it) − I(S), (M,), where both are exact and cheap; the terms that are in both are never formed."""
     pending, channel = asked.pending, asked.channel
     numbers_only = len(pending.numbers) == len(pending.channels) and asked.mean.shape[1] == 1
@@ -131,7 +131,7 @@ def _exact_beyond(asked: Asked) -> Array | None:
     return np.maximum(gained - conditional(channel, asked.mean, asked.cov), 0.0)
 
 
-def _by_outcomes(instrument: Instrument, asked: Asked) -> Estimate:
+def _by_outcomes(instrument: Instrument, asked: CandidateReadings) -> Estimate:
     """I(it) − I(it; answers of S), the second by outcomes."""
     channel = asked.channel
     if channel.is_number and channel.noise == 0.0:
@@ -141,7 +141,7 @@ def _by_outcomes(instrument: Instrument, asked: Asked) -> Estimate:
     seen = (asked.mean, g) if channel.any_of else (asked.mean[:, 0], np.maximum(g[:, 0, 0], 0.0))
     alone = information_given(instrument, *seen)
     scan = _SCAN if channel.is_discrete else _SCAN_OF_NUMBERS
-    told, error = told_by(outcomes(asked.pending, _CAREFUL if len(asked) <= _FEW else scan), asked)
+    told, error = information_with_pending(outcomes(asked.pending, _CAREFUL if len(asked) <= _FEW else scan), asked)
     return Estimate(np.clip(alone - told, 0.0, alone), error)
 
 

@@ -3,11 +3,12 @@
 With parts s of weights w_s, an answer y makes the weights r_s(y) = w_s p(y | s)/p(y). What it tells about which part is
 right is how far it is expected to move them, and what it tells about the function adds what it tells within each part:
 
-    I(y; s)  =  H[y] − Σ w_s H[y | s]          =  E_y KL(r(y) ‖ w)               (bald 3.1; programs 3.2)
-    I(y; f)  =  H[y] − Σ w_s E_{f|s} H[y | f]  =  I(y; s) + Σ w_s I(y; f | s)    (bald eq. 6)
+    I(y; s)  =  H[y] − Σ w_s H[y | s]          =  E_y KL(r(y) ‖ w)
+    I(y; f)  =  H[y] − Σ w_s E_{f|s} H[y | f]  =  I(y; s) + Σ w_s I(y; f | s)
 
-The second holds because y depends on s only through f: then I(y; f) = I(y; f, s), and hyperparameters are nuisance. The
-expected movement is a sum over discrete answers, and over numbers and intervals an integral on a line: never samples.
+(Houlsby et al. 2011, sec. 3.1 and eq. 6; Lin 2022, sec. 3.2). The second holds because y depends on s only through f:
+then I(y; f) = I(y; f, s), and hyperparameters are nuisance. The expected movement is a sum over discrete answers, and
+over numbers and intervals an integral on a line: never samples.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def information(
 
     about is "function"; `Region(points)`, predictions there alone; or, of a belief of several posteriors,
     "hyperparameters" or "model": which of them is right. About the function such a belief is asked with its
-    hyperparameters as nuisance (bald 3.1; see `goals.mixture`).
+    hyperparameters as nuisance (Houlsby et al. 2011, sec. 3.1; see `information.mixture`).
 
     places are queries of the instrument: (M, d), pairs (M, 2, d) or sets (M, k, d). A number has ½ log2(1 + v/noise²);
     an interval the difference of one function of one number; ranks, yes/no and preferences one-dimensional quadrature

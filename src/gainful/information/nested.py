@@ -1,4 +1,4 @@
-"""What several answers tell together, in bits: I = H[answers] − Σ E[H[answer_i | f]], by quadrature.
+"""Joint information of several answers by nested quadrature: I = H[answers] − Σ E[H[answer_i | f]], in bits.
 
 Given f the answers are independent, so only their joint entropy is new. Numbers first: they are jointly normal, and
 what they tell is a determinant. Given them, the other readings are normal again, with a known covariance and a mean
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, xlogy
 
 from gainful.information.entropy import conditional_entropy, of_reading
-from gainful.information.readings import SAME, Asked, Readings, ratio, root_of
+from gainful.information.readings import SAME, CandidateReadings, Readings, ratio, root_of
 from gainful.information.single import expected_set_entropy
 from gainful.instruments.channel import Channel
 from gainful.numerics.orthant import bvn_cdf
@@ -141,7 +141,7 @@ def _nodes_per_axis(given: Given) -> float:
     return _AXIS + _PER_PANEL * len(_GRADES) * float(np.mean(np.sum(sharp, axis=1)))
 
 
-def given_all_numbers(asked: Asked) -> Given:
+def given_all_numbers(asked: CandidateReadings) -> Given:
     """The same when everything pending is a number and the instrument reads one value: no case needs a matrix."""
     left = asked.left
     rest = Readings((asked.channel,), (range(1),), asked.mean, left, asked.rounding)

@@ -1,4 +1,4 @@
-"""What pending answers would leave of a question, by outcomes: for scans over many candidates, and for large batches.
+"""Estimates I(answer; f | pending) by enumerating or drawing outcomes of the pending queries: for scans, large batches.
 
 With r the readings of the pending queries and a their answers,
 
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, xlogy
 
 from gainful.information.entropy import of_reading
-from gainful.information.readings import Asked, Readings, ratio, root_of
+from gainful.information.readings import CandidateReadings, Readings, ratio, root_of
 from gainful.instruments.channel import Channel
 from gainful.numerics.blas import matmul
 
-__all__ = ["Outcomes", "Size", "outcomes", "told_by"]
+__all__ = ["Outcomes", "Size", "information_with_pending", "outcomes"]
 
 Array = NDArray[np.float64]
 
@@ -185,7 +185,7 @@ def _between(u: Array, a: Array, b: Array, inside: Array, outside: Array) -> tup
     return np.where(flip, -z, z), mass
 
 
-def told_by(pending: Outcomes, asked: Asked) -> tuple[Array, Array]:
+def information_with_pending(pending: Outcomes, asked: CandidateReadings) -> tuple[Array, Array]:
     """I(answer; pending answers) in bits, (M,), and its standard error."""
     bits, error = np.zeros(len(asked)), np.zeros(len(asked))
     left = asked.left

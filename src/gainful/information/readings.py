@@ -1,4 +1,4 @@
-"""What queries read: r = g + ε, jointly normal, before an instrument turns its reading into an answer.
+"""The readings behind queries, r = g + ε, as one normal vector, before a channel turns each into an answer.
 
 A number is its reading. A rank, a yes/no, a preference says between which edges the reading lies (and may be careless
 about it), an interval is a window around it, a set's yes/no is about k readings. So everything that several answers
@@ -24,13 +24,13 @@ from gainful.numerics.cholesky import semidefinite_root
 
 __all__ = [
     "SAME",
-    "Asked",
+    "CandidateReadings",
     "Readings",
+    "candidate_readings",
     "channel_of",
     "checked",
     "ratio",
     "read",
-    "read_with",
     "root_of",
     "rows_of",
 ]
@@ -127,7 +127,7 @@ def read(posterior: Posterior, queries: Sequence[Query]) -> Readings:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CandidateReadings:
     """Readings through one channel at M possible places beside those of pending queries (one case of R rows).
 
     mean (M, k); cov (M, k, k) with the noise in it; cross (M, k, R) with the pending readings; rounding (M, k).
@@ -175,7 +175,9 @@ class Asked:
         return Readings((*old.channels, self.channel), (*old.rows, range(R, R + k)), mean, cov, rounding)
 
 
-def read_with(posterior: Posterior, queries: Sequence[Query], instrument: Instrument, places: Array) -> Asked:
+def candidate_readings(
+    posterior: Posterior, queries: Sequence[Query], instrument: Instrument, places: Array
+) -> CandidateReadings:
     """The readings of the queries, and of the instrument at each of the places: queries of it, (M, ...)."""
     old, g = read(posterior, queries), _seen(posterior, queries)
     M, k = len(places), rows_of(instrument, places[0])
@@ -196,7 +198,9 @@ def read_with(posterior: Posterior, queries: Sequence[Query], instrument: Instru
             v[i] = g.of_places[j, j]
     channel = channel_of(instrument)
     cov = v.reshape(M, k, k) + channel.noise**2 * np.eye(k)
-    return Asked(old, channel, m.reshape(M, k), cov, cross.reshape(M, k, -1), RESOLUTION * prior.reshape(M, k))
+    return CandidateReadings(
+        old, channel, m.reshape(M, k), cov, cross.reshape(M, k, -1), RESOLUTION * prior.reshape(M, k)
+    )
 
 
 def root_of(cov: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The published closed form of information for yes/no answers (bald 3, eq. 5)."""
+"""The published closed form of information for yes/no answers (Houlsby et al. 2011, sec. 3, eq. 5)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ C2 = float(np.pi * np.log(2.0) / 2.0)  # C², with C = √(π ln 2/2): entropies
 
 
 def probit_information(m: Array, v: Array) -> Array:
-    """h(Φ(m/√(v + 1))) − C exp(−m²/(2(v + C²)))/√(v + C²) in bits, for P(yes | g) = Φ(g), g ~ N(m, v) (bald eq. 5).
+    """h(Φ(m/√(v + 1))) − C exp(−m²/(2(v + C²)))/√(v + C²) in bits, for P(yes | g) = Φ(g), g ~ N(m, v) (eq. 5).
 
-    h(Φ(g)) is replaced by exp(−g²/(π ln 2)), which is at most 0.0027 bits off (bald 3), for any m and v ≥ 0; so is
+    h(Φ(g)) is replaced by exp(−g²/(π ln 2)), which is at most 0.0027 bits off (sec. 3), for any m and v ≥ 0; so is
     this, and where there is nothing to be learned it may be as low as −0.0027.
 
     >>> probit_information(np.array([0.0]), np.array([3.0])).round(4).tolist()
@@ -50,7 +50,8 @@ def probit_slopes(m: Array, v: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class BALDClosedForm:
-    """BALD as published: eq. 5 for yes/no, and for preferences through the difference f(u) − f(v) (bald 3, 3.2).
+    """BALD as published: eq. 5 for yes/no, and for preferences through the difference f(u) − f(v) (secs. 3 and
+    3.2).
 
     A preference's difference is measured in its noise, √2 noise, which the text sets to one. Guess and lapse rates are
     not part of the published model; `Learn` has them, is exact, and costs little more.
@@ -69,7 +70,7 @@ class BALDClosedForm:
         return probit_information(m / unit, v / unit**2)
 
     def score_and_gradient(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> tuple[Array, Array]:
-        """The scores and their derivatives in the places: "smooth and differentiable" (bald 3)."""
+        """The scores and their derivatives in the places: smooth and differentiable (sec. 3)."""
         unit = _unit(belief, instrument)
         m, v = belief.marginals(instrument, places)
         in_mean, in_variance = probit_slopes(m / unit, v / unit**2)

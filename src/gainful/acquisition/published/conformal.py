@@ -1,9 +1,9 @@
 """Conformal disagreement: ask where two answers would fit in with what is measured about equally well.
 
-The lecture: "degree of the similarity within the old examples is used to estimate the confidence in the prediction".
-Conformal prediction (Vovk, Gammerman & Shafer 2005, 2.2) makes that a p-value for each possible answer y at x: add
-(x, y) to the measured examples, compute every example's strangeness α from the bag of all, and take the share of
-examples that are at least as strange as the new one,
+How similar an example is to those that are measured says how far its prediction can be trusted. Conformal prediction
+(Vovk, Gammerman & Shafer 2005, 2.2) makes that a p-value for each possible answer y at x: add (x, y) to the measured
+examples, compute every example's strangeness α from the bag of all, and take the share of examples that are at least as
+strange as the new one,
 
     p(y) = #{i = 1 … N + 1 : α_i ≥ α_(N+1)} / (N + 1).
 
@@ -57,10 +57,10 @@ def conformal_p_values(belief: Posterior, instrument: Instrument, places: ArrayL
     stranger = np.zeros(0)
     for group in groups:
         for part, step in steps(belief, instrument, queries, group.watched):
-            if step.outlook.values is None:
+            if step.outcome_table.values is None:
                 raise InvalidInput("instrument", "one with a few answers", instrument, "use Learn for numbers")
             if own is None:
-                own = np.zeros((len(queries), len(step.outlook.values)))
+                own = np.zeros((len(queries), len(step.outcome_table.values)))
                 stranger = np.ones_like(own)
             own[part] = own_probability(instrument, step)
             told = told_probability(group, step)
@@ -70,7 +70,7 @@ def conformal_p_values(belief: Posterior, instrument: Instrument, places: ArrayL
 
 @dataclass(frozen=True)
 class Conformal:
-    """−(p₁ − p₂), the two largest conformal p-values: zero where they agree (Ho & Wechsler 2008; lecture).
+    """−(p₁ − p₂), the two largest conformal p-values: zero where they agree (Ho & Wechsler 2008).
 
     Needs measured answers that are yes/no, ranks or preferences. It says how well answers fit in, not what they tell:
     like uncertainty sampling it keeps asking where answers are noisy.

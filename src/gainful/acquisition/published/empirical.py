@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 class EmpiricalError:
     """−Σ_y P(y) mean_i (1 − P(y_i | belief after y)) over what is measured, the new answer y included.
 
-    The empirical error term of Kapoor et al. (2007) on its own, as in bald 5, which includes it to show what that term
-    does: it prefers safe answers, which are the least informative. For comparison, not for use.
+    The empirical error term of Kapoor et al. (2007) on its own, as in Houlsby et al. 2011, sec. 5, which includes it to
+    show what that term does: it prefers safe answers, which are the least informative. For comparison, not for use.
     """
 
     scale: ClassVar[str] = SIGNED

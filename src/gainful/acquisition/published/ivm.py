@@ -1,4 +1,5 @@
-"""The informative vector machine: how much one more answer sharpens the Gaussian belief (Lawrence et al. 2003; bald 4).
+"""The informative vector machine: how much one more answer sharpens the Gaussian belief (Lawrence et al. 2003;
+Houlsby et al. 2011, sec. 4).
 
 An answer at x becomes a Gaussian site by matching moments with what is believed now (assumed-density filtering, ADF),
 which turns the variance v of what the instrument sees into v·shrink. The entropy of the Gaussian belief falls by
@@ -7,9 +8,9 @@ which turns the variance v of what the instrument sees into v·shrink. The entro
 
 wherever else it is looked at: other places have their distribution given g, which the site leaves alone.
 
-The IVM was made to thin out data whose answers are there: it is "privy to the y values", and bald compares with it like
-that (it "biases selection towards points from only one class"). To choose what to measure the answer must not be known,
-and ΔH is averaged over the answers that are predicted, as in bald eq. 1. Both are here. The first is no active
+The IVM was made to thin out data whose answers are there: it sees the y values, and Houlsby et al. 2011 compare with it
+like that (it then chooses from one class more than from the other). To choose what to measure the answer must not be
+known, and ΔH is averaged over the answers that are predicted, as in their eq. 1. Both are here. The first is no active
 learning, and a comparison should say which was used.
 """
 

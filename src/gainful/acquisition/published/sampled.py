@@ -1,4 +1,5 @@
-"""Information as first published for mixed data: by samples of the posterior and buckets of the answers (mixed 5.2).
+"""Information as first published for mixed data: by samples of the posterior and buckets of the answers (Fletcher 2022,
+sec. 5.2).
 
 Kept for comparison. It costs samples × buckets normal probabilities per place, has the samples' noise, and approaches
 `information` as both grow.

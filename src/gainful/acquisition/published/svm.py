@@ -1,4 +1,5 @@
-"""Active learning of a support vector machine: halve the version space (Tong & Koller 2001; bald 4).
+"""Active learning of a support vector machine: halve the version space (Tong & Koller 2001; Houlsby et al. 2011,
+sec. 4).
 
 The version space is the set of unit vectors w that classify every answer correctly. A query at x cuts it along the
 hyperplane w·φ(x) = 0; the best cut halves it whatever the answer is. Its volume is approximated by the largest ball
@@ -63,8 +64,8 @@ class ActiveSVM:
     rule="maxmin": the smaller of the two margins m⁻ and m⁺ that the SVM would have after a no and after a yes at x.
     rule="ratio": the smaller of m⁻/m⁺ and m⁺/m⁻.
 
-    The last two train two machines for each place. bald reports "one that yielded the most consistent good
-    performance", without saying which. C is the price of an answer on the wrong side; large means that answers are
+    The last two train two machines for each place. Houlsby et al. 2011 report the one that did best, without saying
+    which. C is the price of an answer on the wrong side; large means that answers are
     right, as version spaces suppose. Before both a yes and a no have been told, at different places, there is no
     hyperplane, and a place scores its distance in feature space to the nearest one measured: the farthest is asked
     first, which soon finds the other answer. Needs the extra `sklearn`.
