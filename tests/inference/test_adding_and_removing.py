@@ -207,3 +207,12 @@ def test_a_contradiction_found_from_a_warm_start_is_looked_for_from_a_cold_one(m
     monkeypatch.setattr(solving, "_require_consistent", refuse)
     assert post.condition(more).log_evidence == pytest.approx(cold.log_evidence, abs=1e-10)
     assert len(seen) == 2
+
+
+def test_a_number_more_or_fewer_extends_or_shortens_the_factor_and_nothing_is_solved_again(monkeypatch):
+    from gainful.inference import posterior
+
+    post = GP.condition(gf.Data().add(gf.Point(noise=0.2), X, Y))
+    monkeypatch.setattr(posterior, "solve", lambda *given: pytest.fail("it was solved again"))
+    grown = post.condition(gf.Data().add(gf.Point(noise=0.1), X_NEW[:1], [0.3]))
+    assert len(grown.without(0).data) == len(post.data)

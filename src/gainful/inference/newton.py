@@ -76,9 +76,8 @@ def _advance(state: NewtonState[Form]) -> NewtonState[Form]:
     tau, nu = np.split(to_vector(point.swept.sites, rows) - here, 2)
     move = found.newton_step(tau, nu, tolerance=max(0.1 * problem.tolerance / residual, 0.02 * residual, 1e-10))
     try:
+        # An improper cavity has an infinite mismatch.
         belief = problem.condition(from_vector(sites, rows, here + np.concatenate(move)))
-        if not problem.is_proper(belief):
-            return failed
         return NewtonState(problem, problem.sweep(belief, point.iterations), found, residual)
     except NumericalError:
         return failed  # a step too far: shorter ones may do

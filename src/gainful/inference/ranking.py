@@ -1,4 +1,4 @@
-"""Which of several places is best, and how sure that is: ranking by a belief, with its uncertainty.
+"""Ranks several places by a posterior, with the probability of being best and an interval for each rank.
 
 After comparisons only differences of the function are known; its level is not, and no ranking depends on it.
 """
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from gainful.checks import require_whole
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 
@@ -63,8 +64,7 @@ def rank(
     """
     if not isinstance(posterior, Posterior):
         raise InvalidInput("posterior", "a posterior", posterior, "condition a GP on data first")
-    if not isinstance(draws, int) or draws < 100:
-        raise InvalidInput("draws", "a whole number of at least 100", draws, "20,000 gives two digits")
+    draws = require_whole("draws", draws, 100, "20,000 gives two digits")
     mean, cov = posterior.mean(places), posterior.covariance(places)
     size = len(mean)
     if size < 2:
