@@ -176,7 +176,20 @@ def test_instruments_at_the_same_places_share_one_prediction(monkeypatch):
     assert calls == [60]
 
 
-def test_what_is_remembered_is_forgotten_with_the_array():
+def test_an_acquisition_of_ones_own_may_take_the_places_for_an_array():
+    class Own:
+        def score(self, belief, instrument, places):
+            x, y = places[:, 0], places.T[1]
+            near = np.exp(-np.sum((places - [0.3, 1.0]) ** 2, axis=1))
+            assert len(places) == places.shape[0] == sum(1 for _ in places)
+            return near + 1e-9 * (np.sin(places).sum(axis=1) + x * y) + 0.0 * belief.mean(places)
+
+    post = mixed_posterior(np.random.default_rng(9))
+    found = choose(Own(), post, [Option(gf.Point(0.1), BOX)], np.random.default_rng(0))
+    assert found.query.place == pytest.approx([0.3, 1.0], abs=1e-3)
+
+
+def test_what_is_predicted_follows_the_array_that_is_asked_about():
     post = mixed_posterior(np.random.default_rng(9))
     lab = gf.Point(0.1)
     X = BOX.candidates(5, 0)

@@ -251,7 +251,6 @@ class Campaign:
             raise InvalidInput("place", f"coordinates {list(stream.space.names)}", place, "give numbers") from None
         if here.shape[1] != len(stream.space.names) or not bool(stream.space.contains(here)[0]):
             raise InvalidInput("place", "a place of the stream's space", here[0].tolist(), "check its coordinates")
-        here.flags.writeable = False
         self._settle()
         if self.stopped is not None:
             return None

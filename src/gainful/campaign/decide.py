@@ -125,7 +125,6 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
         goal = goal.goal
     lately = state.offered[-WINDOW:]
     reference = np.array(lately if len(lately) >= FEWEST else stream.space.candidates(WINDOW, rng))
-    reference.flags.writeable = False
     scoring = Scoring(goal, state.posterior, state.expected)
     scores = np.max([scoring.score(o.instrument, reference) for o in offers], axis=0)
     mine = [float(scoring.score(o.instrument, here)[0]) for o in offers]

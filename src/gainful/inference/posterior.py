@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Data, as_queries, column_names, require_columns
@@ -274,12 +275,13 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictive:
+class Predictive(NDArrayOperatorsMixin):
     """Places (M, d), and the mean and variance (M,) of f there under one posterior: predicted once, asked many times.
 
-    Wherever places are expected it stands for them: `np.asarray` gives the places. Those of several instruments that
-    are considered at the same places then share one prediction, `posterior.marginals(instrument, predictive)`. An index
-    gives one place, a slice or an array of indices a smaller Predictive. Its arrays are read-only.
+    Wherever places are expected it stands for them: arithmetic, NumPy's functions, indices of columns and an array's
+    methods are those of the places. Several instruments that are considered at the same places then share one
+    prediction, `posterior.marginals(instrument, predictive)`. An index gives one place, a slice or an array of indices
+    a smaller Predictive. Its arrays are read-only.
 
     >>> import gainful as gf
     >>> posterior = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.1), [[0.0]], [1.0]))
@@ -304,12 +306,18 @@ class Predictive:
         out = self.places if dtype is None else self.places.astype(dtype, copy=False)
         return out.copy() if copy else out
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(
+            *(each.places if isinstance(each, Predictive) else each for each in inputs), **options
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "places":  # not an array's own, or not there yet
+            raise AttributeError(name)
+        return getattr(self.places, name)
+
     def __len__(self) -> int:
         return len(self.places)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.places.shape
 
     @overload
     def __getitem__(self, index: int | np.integer[Any]) -> Array: ...
@@ -317,8 +325,11 @@ class Predictive:
     @overload
     def __getitem__(self, index: slice | NDArray[Any]) -> Predictive: ...
 
-    def __getitem__(self, index: int | np.integer[Any] | slice | NDArray[Any]) -> Array | Predictive:
-        if isinstance(index, int | np.integer):
+    @overload
+    def __getitem__(self, index: tuple[Any, ...]) -> Array: ...
+
+    def __getitem__(self, index: int | np.integer[Any] | slice | NDArray[Any] | tuple[Any, ...]) -> Array | Predictive:
+        if isinstance(index, int | np.integer | tuple):
             return np.asarray(self.places[index])
         return Predictive(self.posterior, self.places[index], self.mean[index], self.variance[index])
 

@@ -16,7 +16,7 @@ from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.checks import require_whole
 from gainful.data import Query
 from gainful.inference.belief import Belief
-from gainful.inference.posterior import Posterior
+from gainful.inference.posterior import Posterior, Predictive
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
 from gainful.selection.scoring import Scoring
@@ -88,14 +88,14 @@ def choose(
 
 
 def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:
-    drawn: dict[tuple[int, str], Array] = {}
+    drawn: dict[tuple[int, str], Array | Predictive] = {}
     best: tuple[Instrument, Array, float] | None = None
     for option in options:
         instrument = option.instrument
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
         key = id(option.space), instrument.query
         if key not in drawn:
-            drawn[key] = candidates(option, rng, search)
+            drawn[key] = scoring.predict(instrument, candidates(option, rng, search))
         places = drawn[key]
         if instrument.is_certain and len(places):  # what is known, or will be, is not asked again
             places = places[~scoring.told(instrument, places)]
@@ -110,7 +110,7 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
             starts = np.argsort(-scores, kind="stable")[: search.climbers]
-            climbed = ascend(scoring, instrument, option.space, places[starts], option.distinct)
+            climbed = ascend(scoring, instrument, option.space, np.array(places[starts]), option.distinct)
             if climbed[1] > score:
                 place, score = climbed
         if best is None or score > best[2]:
@@ -142,22 +142,17 @@ def continuous(space: Places) -> bool:
 
 
 def candidates(option: Option, rng: np.random.Generator, search: Search) -> Array:
-    """Queries of the option's instrument to choose from: (M, d), pairs (M, 2, d) or sets (M, k, d), read-only.
+    """Queries of the option's instrument to choose from: (M, d), pairs (M, 2, d) or sets (M, k, d).
 
     In a pool every place, or all pairs where they are no more than `search.candidates`.
     """
     places = option.space.candidates(search.candidates if continuous(option.space) else _ALL, rng)
     if option.instrument.query == "pair":
-        out = places[_subsets(len(places), 2, search.candidates, rng)]
-    elif option.instrument.query == "set":
+        return places[_subsets(len(places), 2, search.candidates, rng)]
+    if option.instrument.query == "set":
         size = min(search.set_size, option.instrument.most_places or search.set_size)
-        out = places[_subsets(len(places), size, min(search.candidates, _MOST_SETS), rng)]
-    else:
-        out = places
-    if out.flags.writeable or out.base is not None:
-        out = np.array(out)
-        out.flags.writeable = False
-    return out
+        return places[_subsets(len(places), size, min(search.candidates, _MOST_SETS), rng)]
+    return places
 
 
 def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -169,7 +164,7 @@ def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[
     return np.array([rng.choice(n, size, replace=False) for _ in range(most)])
 
 
-def _best_of(scoring: Scoring, instrument: Instrument, places: Array, scores: Array) -> int:
+def _best_of(scoring: Scoring, instrument: Instrument, places: Array | Predictive, scores: Array) -> int:
     i = int(np.argmax(scores))
     if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
         endless = np.flatnonzero(np.isposinf(scores))

@@ -20,7 +20,7 @@ from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
 from gainful.inference.fantasy import fantasize, sample_fantasies
-from gainful.inference.posterior import Posterior
+from gainful.inference.posterior import Posterior, Predictive
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument
 
@@ -49,11 +49,17 @@ class Scoring:
         """Whether a rank is already the score."""
         return not self.pending or not hasattr(self.acquisition, "score_beyond")
 
-    def rank(self, instrument: Instrument, places: Array) -> Array:
+    def predict(self, instrument: Instrument, places: Array) -> Array | Predictive:
+        """The places, with what is believed there where one posterior sees them one by one: instruments share it."""
+        (first, *more) = self.fantasies
+        shared = not more and isinstance(first, Posterior) and instrument.query == "place" and len(places) > 0
+        return first.predict(places) if shared and isinstance(first, Posterior) else places
+
+    def rank(self, instrument: Instrument, places: Array | Predictive) -> Array:
         """Scores under the fantasy, (M,)."""
         return self._numbers(np.mean([self.acquisition.score(f, instrument, places) for f in self.fantasies], axis=0))
 
-    def score(self, instrument: Instrument, places: Array) -> Array:
+    def score(self, instrument: Instrument, places: Array | Predictive) -> Array:
         """Scores in the exact form where the acquisition has one, (M,)."""
         found = score_beyond(self.acquisition, self.belief, instrument, places, self.pending)
         return self.rank(instrument, places) if found is None else self._numbers(found)
@@ -66,13 +72,13 @@ class Scoring:
             return None
         return np.mean([scores for scores, _ in known], axis=0), np.mean([slopes for _, slopes in known], axis=0)
 
-    def spread(self, instrument: Instrument, places: Array) -> Array:
+    def spread(self, instrument: Instrument, places: Array | Predictive) -> Array:
         """The variance, (M,), or of sets the log determinant of the covariance, that pending answers leave."""
         found = [f.marginals(instrument, places)[1] for f in self._parts]
         each = [v if v.ndim == 1 else np.linalg.slogdet(v)[1] for v in found]
         return np.asarray(np.mean(each, axis=0))
 
-    def told(self, instrument: Instrument, places: Array) -> NDArray[np.bool_]:
+    def told(self, instrument: Instrument, places: Array | Predictive) -> NDArray[np.bool_]:
         """Which queries, (M,), of an instrument without noise have their answer already, or will have it."""
         if not instrument.is_certain or instrument.query == "set":
             return np.zeros(len(places), dtype=bool)
