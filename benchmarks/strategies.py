@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/strategies.py
 
 500 candidates scored by the error expected at 100 reference places after their answer, with n = 50 yes/no answers:
-one step for all of them together, against refitting EP for each candidate and answer (from the present sites, which is the
+one step for all of them together, against refitting EP for each candidate and answer (from the present sites, the
 faster way to refit). A step leaves the older sites where they are, so the two rankings need not be the same: how
 far their first ten agree is measured too, without and with `Refitted`, which refits the leaders of the ranking.
 """

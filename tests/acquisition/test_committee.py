@@ -6,7 +6,7 @@ from scipy.special import ndtr, ndtri
 
 import gainful as gf
 from gainful.acquisition.committee import QueryByCommittee, members
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 X = np.array([[0.0], [0.15], [0.4], [0.85], [1.6]])
 PAIRS = np.stack([X[:-1], X[1:]], axis=1)
@@ -133,8 +133,8 @@ def test_a_member_is_the_same_function_wherever_it_is_asked(post):
 @pytest.mark.parametrize(("instrument", "queries"), DISCRETE)
 @pytest.mark.parametrize("measure", ["vote", "kl"])
 def test_committees_satisfy_what_every_goal_must(post, instrument, queries, measure):
-    check_goal(QueryByCommittee(9, measure, over=X), post, instrument, queries)
-    check_goal(QueryByCommittee(9, measure, over=[[0.2], [1.0]]), post, instrument, queries)
+    check_acquisition(QueryByCommittee(9, measure, over=X), post, instrument, queries)
+    check_acquisition(QueryByCommittee(9, measure, over=[[0.2], [1.0]]), post, instrument, queries)
 
 
 def test_a_seed_gives_one_committee_whatever_the_order_of_the_queries(post):

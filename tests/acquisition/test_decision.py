@@ -18,7 +18,7 @@ from gainful.acquisition.design import IntegratedVariance
 from gainful.acquisition.lookahead import outcome_table
 from gainful.acquisition.published.conformal import Conformal, conformal_p_values
 from gainful.acquisition.refitted import Refitted
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 ASK = gf.Binary()
 
@@ -113,7 +113,7 @@ def test_a_goal_is_the_expectation_over_answers_of_one_moment_matching_step(name
     wanted = _brute(value, _named(ahead.by_hand), post, candidates, places)
     # Reductions are from the same number for all: what is now.
     assert got - got[0] == pytest.approx(wanted - wanted[0], abs=1e-10)
-    check_goal(goal, post, ASK, candidates)
+    check_acquisition(goal, post, ASK, candidates)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -276,7 +276,7 @@ def test_preferences_are_predicted_over_reference_pairs():
     turned = Zhu(candidates).score(post, rank, candidates[:, ::-1])
     assert Zhu(candidates).score(post, rank, candidates) == pytest.approx(turned, abs=1e-10)
     for goal in (Kapoor(reference), EmpiricalError(), Conformal(), ExpectedModelChange(flat)):
-        check_goal(goal, post, rank, candidates)
+        check_acquisition(goal, post, rank, candidates)
 
 
 def test_ranks_have_more_than_two_answers():
@@ -307,7 +307,7 @@ def test_conformal_p_values_are_shares_of_stranger_examples():
             assert got[i, y] == np.mean(strange >= strange[-1] - 1e-12)
     wanted = -np.abs(got[:, 1] - got[:, 0])
     assert Conformal().score(post, ASK, candidates) == pytest.approx(wanted)
-    check_goal(Conformal(), post, ASK, candidates)
+    check_acquisition(Conformal(), post, ASK, candidates)
     with pytest.raises(gf.InvalidInput, match="measured answers"):
         Conformal().score(gf.GP(gf.SE()).condition(gf.Data()), ASK, candidates)
 

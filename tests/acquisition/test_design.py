@@ -7,7 +7,7 @@ import pytest
 import gainful as gf
 from gainful.acquisition import design
 from gainful.acquisition.design import ALC, ALM, AOptimal, DOptimal, EOptimal, IntegratedVariance, largest_eigenvalue
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 LAB, ASK = gf.Point(0.4), gf.Binary()
 VALUES = {
@@ -54,7 +54,7 @@ def test_designs_of_other_answers_are_expectations_of_one_moment_matching_step(n
         value, ahead.by_hand, post, queries, reference, instrument, answers
     )
     assert goal(reference).score(post, instrument, queries) == pytest.approx(wanted, abs=1e-8)
-    check_goal(goal(reference), post, instrument, queries)
+    check_acquisition(goal(reference), post, instrument, queries)
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -80,7 +80,7 @@ def test_designs_of_intervals_and_sets_keep_between_nothing_and_a_number(name):
     sharp = goal(reference).score(post, gf.Point(0.2), candidates)
     assert np.all(tones > 0)
     assert np.all(tones < sharp.reshape(3, 2).sum(axis=1) + 1.0)
-    check_goal(goal(reference), post, gf.Detection(), candidates.reshape(3, 2, 2))
+    check_acquisition(goal(reference), post, gf.Detection(), candidates.reshape(3, 2, 2))
 
 
 def test_sets_of_one_place_are_single_places():
@@ -118,7 +118,7 @@ def test_alm_is_the_variance_of_what_is_seen():
     total = post.variance(candidates).reshape(5, 2).sum(axis=1)
     assert ALM().score(post, gf.Detection(), pairs) == pytest.approx(total)
     assert ALC is IntegratedVariance
-    check_goal(ALM(), post, LAB, candidates)
+    check_acquisition(ALM(), post, LAB, candidates)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 import gainful as gf
 from gainful.acquisition.published.ivm import IVM, entropy_decrease
 from gainful.acquisition.published.svm import ActiveSVM
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 X = np.array([[0.0], [0.15], [0.4], [0.85], [1.6]])
 PAIRS = np.stack([X[:-1], X[1:]], axis=1)
@@ -119,8 +119,8 @@ def test_the_ivm_satisfies_what_every_goal_must(post):
         (gf.Preference(), PAIRS),
         (gf.Detection(), PAIRS),
     ):
-        check_goal(IVM(), post, instrument, queries)
-    check_goal(IVM(X, [True, False, True, False, True]), post, gf.Binary(), X)
+        check_acquisition(IVM(), post, instrument, queries)
+    check_acquisition(IVM(X, [True, False, True, False, True]), post, gf.Binary(), X)
 
 
 def test_what_the_ivm_cannot_do_is_refused(post):
@@ -205,8 +205,8 @@ def test_before_both_answers_are_known_the_farthest_place_is_asked():
 
 @pytest.mark.parametrize("rule", ["simple", "maxmin", "ratio"])
 def test_the_svm_satisfies_what_every_goal_must(post, rule):
-    check_goal(ActiveSVM(rule), post, gf.Binary(), X)
-    check_goal(ActiveSVM(rule), gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), X)
+    check_acquisition(ActiveSVM(rule), post, gf.Binary(), X)
+    check_acquisition(ActiveSVM(rule), gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), X)
 
 
 def test_what_the_svm_cannot_do_is_refused(post):

@@ -15,7 +15,7 @@ from gainful.acquisition.optimum import (
     best_mean,
     log_expected_improvement,
 )
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 LAB = gf.Point(0.1)
 PLACES = np.linspace(-1, 3, 9)[:, None]
@@ -169,7 +169,7 @@ def test_before_the_first_answer_the_least_certain_place_is_best():
 @pytest.mark.parametrize("goal", EVERY, ids=lambda g: type(g).__name__)
 def test_improvement_goals_conform(goal):
     for instrument in (LAB, gf.Binary(), gf.Interval(0.1, 0.5)):
-        check_goal(goal, _post(), instrument, PLACES)
+        check_acquisition(goal, _post(), instrument, PLACES)
     with pytest.raises(gf.InvalidInput, match="sees a place"):
         goal.score(_post(), gf.Preference(), [[[0.0], [1.0]]])
     with pytest.raises(gf.InvalidInput, match="belief"):

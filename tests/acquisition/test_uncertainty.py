@@ -10,7 +10,7 @@ import gainful as gf
 from gainful.acquisition.published.closed_form import BALDClosedForm, probit_information
 from gainful.acquisition.uncertainty import Entropy, LeastConfidence, Margin
 from gainful.information.single import information_given
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 X = np.array([[0.0], [0.15], [0.4], [0.85], [1.6]])
 PAIRS = np.stack([X[:-1], X[1:]], axis=1)
@@ -117,8 +117,8 @@ def test_near_certainty_keeps_its_order():
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
 def test_uncertainty_satisfies_what_every_goal_must(post, belief, goal):
     for instrument, queries in DISCRETE + (NUMBERS if isinstance(goal, Entropy) else []):
-        check_goal(goal, post, instrument, queries)
-        check_goal(goal, belief, instrument, queries)
+        check_acquisition(goal, post, instrument, queries)
+        check_acquisition(goal, belief, instrument, queries)
 
 
 def test_numbers_have_no_likeliest_answer(post):
@@ -144,8 +144,8 @@ def test_the_closed_form_is_within_its_published_error_everywhere():
 
 def test_the_closed_form_is_a_goal_with_its_derivative(post):
     goal = BALDClosedForm()
-    check_goal(goal, post, gf.Binary(), X)
-    check_goal(goal, post, gf.Preference(0.3), PAIRS)
+    check_acquisition(goal, post, gf.Binary(), X)
+    check_acquisition(goal, post, gf.Preference(0.3), PAIRS)
     m, v = post.mean(X), post.variance(X)
     np.testing.assert_allclose(goal.score(post, gf.Binary(), X), probit_information(m, v))
 

@@ -8,7 +8,7 @@ import pytest
 import gainful as gf
 from gainful import acquisition
 from gainful.campaign import FileJournal, MemoryJournal
-from gainful.testing import check_goal, check_journal
+from gainful.testing import check_acquisition, check_journal
 
 POSTERIOR = gf.GP(gf.SE([0.5, 0.8])).condition(
     gf.Data().add(gf.Point(0.1), [[0.2, 0.1], [0.9, 0.4]], [0.3, -1.0]).add(gf.Binary(), [[0.5, 0.5]], [True])
@@ -28,7 +28,7 @@ INSTRUMENTS = [
 @pytest.mark.parametrize("instrument", INSTRUMENTS, ids=str)
 def test_goals_conform(goal, instrument):
     rng = np.random.default_rng(0)
-    check_goal(goal, POSTERIOR, instrument, rng.random((3, 2) if instrument.query == "place" else (3, 2, 2)))
+    check_acquisition(goal, POSTERIOR, instrument, rng.random((3, 2) if instrument.query == "place" else (3, 2, 2)))
 
 
 def test_a_file_is_a_journal(tmp_path):
@@ -46,14 +46,14 @@ def test_goals_that_do_not_conform_are_found():
             return np.arange(len(places)) + 0.0  # depends on where in the list a query stands
 
     with pytest.raises(AssertionError, match="its own"):
-        check_goal(Crowded(), POSTERIOR, gf.Binary(), np.random.default_rng(0).random((4, 2)))
+        check_acquisition(Crowded(), POSTERIOR, gf.Binary(), np.random.default_rng(0).random((4, 2)))
 
     class Short:
         def score(self, belief, instrument, places):
             return np.zeros(1)
 
     with pytest.raises(AssertionError, match="queries"):
-        check_goal(Short(), POSTERIOR, gf.Binary(), np.zeros((3, 2)))
+        check_acquisition(Short(), POSTERIOR, gf.Binary(), np.zeros((3, 2)))
 
 
 def test_journals_that_lose_events_are_found():

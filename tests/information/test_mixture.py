@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 import gainful as gf
 from gainful.information.mixture import disagreement
-from gainful.testing import check_goal
+from gainful.testing import check_acquisition
 
 X = np.array([[0.1], [0.45], [0.9]])
 INSTRUMENTS = [
@@ -187,7 +187,7 @@ class _Scores:
 @pytest.mark.parametrize("instrument", INSTRUMENTS, ids=IDS)
 @pytest.mark.parametrize("about", ["function", "hyperparameters", "model"])
 def test_learning_from_a_belief_is_a_goal(belief, instrument, about):
-    check_goal(_Scores(gf.Learn(about)), belief, instrument, X)
+    check_acquisition(_Scores(gf.Learn(about)), belief, instrument, X)
     np.testing.assert_allclose(
         gf.PerCost(gf.Learn(about)).score(belief, gf.Binary(cost=4.0), X),
         gf.Learn(about).score(belief, gf.Binary(), X) / 4.0,

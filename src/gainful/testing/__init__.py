@@ -1,4 +1,4 @@
-"""Conformance suites: what every kernel, mean, instrument, goal and journal must satisfy; run them on your own.
+"""Conformance suites: what every kernel, mean, instrument, acquisition and journal must satisfy; run them on your own.
 
     from gainful.testing import check_kernel
     check_kernel(MyKernel(lengthscale=0.3), dimensions=2)
@@ -6,9 +6,9 @@
 Each raises AssertionError with the law that failed.
 """
 
-from gainful.testing.acquisitions import check_goal
+from gainful.testing.acquisitions import check_acquisition
 from gainful.testing.instruments import check_instrument
 from gainful.testing.journals import check_journal
 from gainful.testing.kernels import check_kernel, check_mean
 
-__all__ = ["check_goal", "check_instrument", "check_journal", "check_kernel", "check_mean"]
+__all__ = ["check_acquisition", "check_instrument", "check_journal", "check_kernel", "check_mean"]

@@ -1,4 +1,4 @@
-"""What every goal must satisfy, whoever wrote it."""
+"""The laws of acquisition functions, whoever wrote them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.testing.differences import assert_close
 
-__all__ = ["check_goal"]
+__all__ = ["check_acquisition"]
 
 
-def check_goal(goal: Acquisition, belief: Posterior, instrument: Instrument, places: ArrayLike) -> None:
+def check_acquisition(goal: Acquisition, belief: Posterior, instrument: Instrument, places: ArrayLike) -> None:
     """One number per query, which depends on that query alone; the gradient, if there is one, is the derivative.
 
     >>> import gainful as gf
-    >>> check_goal(gf.Learn(), gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), [[0.0], [0.4], [2.0]])
+    >>> check_acquisition(gf.Learn(), gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), [[0.0], [0.4], [2.0]])
     """
     X = np.array(places, dtype=float)
     scores = goal.score(belief, instrument, X)
