@@ -1,4 +1,4 @@
-"""The value that users hold: what is believed before the first answer."""
+"""A Gaussian process prior: mean, kernel and priors on their hyperparameters, to be conditioned on data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A belief: several posteriors with weights, as from hyperparameter samples or rival models."""
+"""Mixture of posteriors with weights, as from hyperparameter samples or rival models: moments, samples, predictions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from gainful.checks import numbers
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
@@ -47,7 +48,7 @@ class Belief:
         parts = tuple(posteriors)
         if not parts or not all(isinstance(p, Posterior) for p in parts):
             raise InvalidInput("posteriors", "one or more posteriors", posteriors, "condition a GP on data first")
-        given = np.full(len(parts), 1.0 / len(parts)) if weights is None else np.asarray(weights, dtype=float)
+        given = np.full(len(parts), 1.0 / len(parts)) if weights is None else numbers("weights", weights, "numbers")
         if given.shape != (len(parts),) or not np.all(np.isfinite(given)) or np.any(given < 0.0) or given.sum() <= 0.0:
             raise InvalidInput(
                 "weights", f"{len(parts)} weights, none negative, not all zero", weights, "one per posterior"

@@ -71,19 +71,14 @@ class EP:
     def strategies(self, start: WarmStart | None = None) -> tuple[Strategy, ...]:
         """What is tried, in this order."""
         newton, plain = Newton(), Damped(0, rescue=Newton())
-        sweeps = (Damped(self.memory, rescue=Newton()), plain) if self.memory else (plain,)
-        cold = [
-            Strategy(sweeps),
-            # Accelerated steps may be too bold for answers that are not log-concave.
-            Strategy((plain,), tentative=True),
-            # Such answers can contradict precise ones so badly that EP has no fixed point.
-            Strategy(tuple(Damped(each.memory) for each in sweeps), clip_negative=True),
-        ]
-        if not self.memory:
-            del cold[1]
+        sweeps = (Damped(self.memory, rescue=newton), plain) if self.memory else (plain,)
         # A start's sites may leave no proper belief without an answer that is now removed.
         warm = [] if start is None else [Strategy((newton, *sweeps), start, tentative=True)]
-        return (*warm, *cold)
+        # Accelerated steps may be too bold for answers that are not log-concave.
+        again = [Strategy((plain,), tentative=True)] if self.memory else []
+        # Such answers can contradict precise ones so badly that EP has no fixed point.
+        clipped = Strategy(tuple(Damped(each.memory) for each in sweeps), clip_negative=True)
+        return (*warm, Strategy(sweeps), *again, clipped)
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
         if layout.gaussian:

@@ -182,4 +182,4 @@ class _Held:
             precision[row:], shift[row:] = start.sites.precision[row:], start.sites.shift[row:]
             blocks += [block for block in start.sites.blocks if int(block.rows[0, 0]) >= row]
         state = condition_on(Sites(precision, shift, tuple(blocks)), mean, cov)
-        return Solution(state, np.nan, Convergence(Result.ASSUMED))  # nobody asks for this one's evidence
+        return Solution(state, np.nan, Convergence(Result.ASSUMED))  # which has no evidence: nothing was answered

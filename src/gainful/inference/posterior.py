@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What is believed about f after the data. It can be asked, sampled, conditioned on more, and freed of
+    """What is believed about f after the data: predictions, samples, and conditioning on more or fewer
     observations."""
 
     prior_mean: Mean

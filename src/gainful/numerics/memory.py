@@ -1,4 +1,4 @@
-"""Freed memory stays with the process.
+"""Lets the C library reuse freed memory instead of handing it back to the operating system.
 
 An array of more than 128 kB is handed back to the operating system when it is freed, and the next one of its size is
 given fresh pages, each of which costs a fault when first touched: at n = 200 that made an elementwise product of two
