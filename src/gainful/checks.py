@@ -8,15 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gainful.errors import InvalidInput
 
 __all__ = [
+    "as_booleans",
+    "as_numbers",
     "finite_table",
     "is_number",
     "is_whole",
     "numbers",
+    "refuse",
     "require",
     "require_finite",
     "require_not_negative",
@@ -90,3 +93,33 @@ def finite_table(argument: str, values: Any, columns: int | None = None) -> Arra
         row = int(np.argmin(finite.all(axis=1)))
         raise InvalidInput(argument, "finite coordinates", f"{array[row].tolist()} in row {row}", "remove or repair it")
     return array
+
+
+def as_booleans(answers: ArrayLike, n: int) -> Array:
+    """Yes/no answers as 1.0 and 0.0: True/False or 1/0, nothing else (−1/+1 would be ambiguous)."""
+    array = as_numbers(answers, (n,), f"{n} yes/no answers")
+    wrong = ~((array == 0.0) | (array == 1.0))
+    if np.any(wrong):
+        raise InvalidInput(
+            "answers", "True or False (1 or 0)", float(array[wrong][0]), "code yes as True and no as False"
+        )
+    return array
+
+
+def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:
+    """Answers as floats of the given shape, or InvalidInput."""
+    array = numbers("answers", answers, expected)
+    if array.shape != shape:
+        raise InvalidInput(
+            "answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place"
+        )
+    return array
+
+
+def refuse(wrong: NDArray[np.bool_], values: Any, expected: str, remedy: str) -> None:
+    """Raise InvalidInput naming the first offending answer and its position."""
+    if np.any(wrong):
+        first = int(np.argmax(wrong))
+        value = np.asarray(values)[first]
+        shown = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        raise InvalidInput("answers", expected, f"{shown} at position {first}", remedy)

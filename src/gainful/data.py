@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import is_whole, numbers
+from gainful.checks import finite_table, is_whole, numbers
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
-from gainful.kernels.base import as_places
 from gainful.layout import Layout, lay_out
 
 __all__ = ["Batch", "Data", "Query", "as_queries", "column_names", "require_columns"]
@@ -243,5 +242,5 @@ def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
         raise InvalidInput(
             "X", f"sets of at most {most} places", queries.shape[1], "split the set into smaller queries"
         )
-    as_places(queries.reshape(-1, queries.shape[-1]), "X")
+    finite_table("X", queries.reshape(-1, queries.shape[-1]))
     return queries, single

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
+from gainful.checks import finite_table
 from gainful.data import as_queries
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import of_probabilities
 from gainful.instruments import Instrument
-from gainful.kernels.base import as_places
 from gainful.numerics.blas import matmul
 
 __all__ = ["QueryByCommittee", "divergence_to_consensus", "members", "vote_entropy"]
@@ -126,7 +126,7 @@ class QueryByCommittee:
             raise InvalidInput("seed", "a whole number that is not negative", self.seed, "0 will do")
         if self.over is not None:
             # As numbers in tuples it is a plain value: it can be compared, and written to a journal.
-            fixed = tuple(tuple(place) for place in as_places(self.over, "over").tolist())
+            fixed = tuple(tuple(place) for place in finite_table("over", self.over).tolist())
             _few_enough("over", len(fixed))
             object.__setattr__(self, "over", fixed)
 

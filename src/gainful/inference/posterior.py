@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import finite_table
 from gainful.data import Data, as_queries, column_names, require_columns
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.conditioned import Conditioned
@@ -32,7 +33,7 @@ from gainful.inference.updating import (
 )
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
-from gainful.kernels.base import Kernel, as_places
+from gainful.kernels.base import Kernel
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
 
@@ -263,7 +264,7 @@ class Posterior:
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
         require_columns(argument, column_names(X), self.data.columns)
-        places = as_places(X, argument)
+        places = finite_table(argument, X)
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
                 argument,

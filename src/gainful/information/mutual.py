@@ -59,6 +59,10 @@ def information(
     >>> information(prior, gf.Binary(), [[0.0]], pending=[gf.Query(gf.Binary(), [0.0])]).round(4).tolist()
     [0.2631]
     """
+    if isinstance(belief, Posterior) and isinstance(about, str) and about == "function":  # the usual question first
+        if isinstance(pending, Sequence) and not len(pending):
+            return information_given(instrument, *belief.marginals(instrument, places))
+        return information_estimate(belief, instrument, places, pending).bits
     if not isinstance(belief, Posterior | Belief):
         raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")
     require_about(about)
@@ -66,11 +70,7 @@ def information(
         return region_information(belief, instrument, places, about, pending)
     if isinstance(belief, Belief):
         return mixture_information(belief, instrument, places, about, pending)
-    if about != "function":
-        raise InvalidInput(
-            "belief", f"a Belief of several posteriors to learn about the {about}", belief,
-            "for instance nuts(gp, data), or Belief([post1, post2], weights)",
-        )  # fmt: skip
-    if not isinstance(pending, Sequence) or len(pending):
-        return information_estimate(belief, instrument, places, pending).bits
-    return information_given(instrument, *belief.marginals(instrument, places))
+    raise InvalidInput(
+        "belief", f"a Belief of several posteriors to learn about the {about}", belief,
+        "for instance nuts(gp, data), or Belief([post1, post2], weights)",
+    )  # fmt: skip

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
+from gainful.checks import as_booleans
 from gainful.errors import InvalidInput, NumericalError
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
@@ -40,6 +41,9 @@ class Binary(Instrument):
     @property
     def answers(self) -> tuple[bool, bool]:
         return False, True
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         guess, lapse = float(self.guess), float(self.lapse)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, log_ndtr
 
-from gainful.checks import require_whole
+from gainful.checks import as_numbers, refuse, require_whole
 from gainful.instruments.base import Derivatives, Instrument
-from gainful.instruments.generic import as_numbers, refuse
 from gainful.numerics.normal import hazard
 
 __all__ = ["Binomial", "Count"]

@@ -8,9 +8,10 @@ from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
+from gainful.checks import as_booleans
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition, Rows, Term
 from gainful.instruments.binary import Binary
@@ -35,6 +36,9 @@ class Detection(Instrument):
     @property
     def answers(self) -> tuple[bool, bool]:
         return False, True
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         return Channel(1.0, (0.0,), any_of=True)

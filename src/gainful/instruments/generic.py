@@ -12,20 +12,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful import checks
+from gainful.checks import as_booleans, as_numbers, is_number, refuse
 from gainful.errors import InvalidInput
 from gainful.instruments.terms import Derivatives, Partition
 from gainful.numerics.quadrature import Tilted, gauss_hermite, sinh_lattice, tilted, tilted_about_mode
 
 __all__ = [
     "answer_nodes",
-    "as_booleans",
-    "as_numbers",
     "derivatives",
     "outcomes",
     "partition",
     "pullback_theta",
-    "refuse",
     "tilted_by",
     "validate",
 ]
@@ -222,7 +219,7 @@ def validate(possible: Sequence[Any] | str, answers: ArrayLike, n: int) -> Array
     listed = list(possible)
     if all(isinstance(each, bool | np.bool_) for each in listed):
         return as_booleans(answers, n)
-    if all(checks.is_number(each) for each in listed):
+    if all(is_number(each) for each in listed):
         array = as_numbers(answers, (n,), f"{n} answers")
         wrong = ~np.isin(array, np.asarray(listed, dtype=float))
         refuse(wrong, array, f"one of {listed}", "see the instrument's answers")
@@ -233,33 +230,3 @@ def validate(possible: Sequence[Any] | str, answers: ArrayLike, n: int) -> Array
     wrong = np.array([each not in listed for each in given], dtype=bool)
     refuse(wrong, given, f"one of {listed}", "as they are listed")
     return np.array([float(listed.index(each)) for each in given])
-
-
-def as_booleans(answers: ArrayLike, n: int) -> Array:
-    """Yes/no answers as 1.0 and 0.0: True/False or 1/0, nothing else (−1/+1 would be ambiguous)."""
-    array = as_numbers(answers, (n,), f"{n} yes/no answers")
-    wrong = ~((array == 0.0) | (array == 1.0))
-    if np.any(wrong):
-        raise InvalidInput(
-            "answers", "True or False (1 or 0)", float(array[wrong][0]), "code yes as True and no as False"
-        )
-    return array
-
-
-def as_numbers(answers: ArrayLike, shape: tuple[int, ...], expected: str) -> Array:
-    """Answers as floats of the given shape, or InvalidInput."""
-    array = checks.numbers("answers", answers, expected)
-    if array.shape != shape:
-        raise InvalidInput(
-            "answers", f"{expected} (shape {shape})", f"shape {array.shape}", "give one answer per place"
-        )
-    return array
-
-
-def refuse(wrong: NDArray[np.bool_], values: Any, expected: str, remedy: str) -> None:
-    """Raise InvalidInput naming the first offending answer and its position."""
-    if np.any(wrong):
-        first = int(np.argmax(wrong))
-        value = np.asarray(values)[first]
-        shown = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        raise InvalidInput("answers", expected, f"{shown} at position {first}", remedy)

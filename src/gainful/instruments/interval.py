@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import require_positive
+from gainful.checks import as_numbers, refuse, require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import window
 from gainful.instruments.answers import IntervalAnswers
 from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
 from gainful.instruments.channel import Channel
-from gainful.instruments.generic import as_numbers, refuse
 from gainful.numerics.normal import log_ndtr_between
 from gainful.numerics.quadrature import panels
 from gainful.parameters import positive

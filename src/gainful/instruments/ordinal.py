@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import as_numbers, refuse
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition
 from gainful.instruments.channel import Channel
-from gainful.instruments.generic import as_numbers, refuse
 from gainful.numerics.normal import log_ndtr_between
 from gainful.parameters import ordered, positive
 

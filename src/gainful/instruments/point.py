@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import as_numbers, refuse
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import NormalAnswers
 from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
 from gainful.instruments.channel import Channel
-from gainful.instruments.generic import as_numbers, refuse
 from gainful.numerics.quadrature import normal_lattice
 from gainful.parameters import positive
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
+from gainful.checks import as_booleans
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition
@@ -36,6 +37,9 @@ class Preference(Instrument):
     @property
     def answers(self) -> tuple[bool, bool]:
         return False, True
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         return Channel(self._spread, (0.0,))

@@ -106,11 +106,6 @@ class Kernel(Parametrised, ABC):
         return Product(_lift(other), self)
 
 
-def as_places(X: ArrayLike, argument: str) -> Array:
-    """X as (N, D) finite numbers, or an InvalidInput that says what to do."""
-    return finite_table(argument, X)
-
-
 def batched(parameter: Any, axes: int) -> Array:
     """A scalar parameter, or a batch of them with `axes` axes to the right."""
     value = np.asarray(parameter, dtype=float)

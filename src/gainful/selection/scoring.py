@@ -40,9 +40,11 @@ class Scoring:
     @cached_property
     def fantasies(self) -> tuple[Posterior | Belief, ...]:
         """Beliefs that count on the pending answers; one will do for one posterior."""
+        if not self.pending:
+            return (self.belief,)
         if isinstance(self.belief, Posterior):
             return (fantasize(self.belief, self.pending),)
-        return tuple(sample_fantasies(self.belief, self.pending)) if self.pending else (self.belief,)
+        return tuple(sample_fantasies(self.belief, self.pending))
 
     @property
     def is_exact(self) -> bool:
