@@ -162,8 +162,10 @@ class Instrument(Parametrised, ABC):
     @property
     def is_certain(self) -> bool:
         """Whether the answer is known once g is: asked again, it tells nothing."""
-        channel = self.channel()
-        return channel is not None and channel.noise == 0.0 and channel.mixing is None
+        channel = self.channel() if self.is_predictable else None
+        if channel is None or channel.is_interval:  # a window may lie elsewhere the next time
+            return False
+        return channel.noise == 0.0 and channel.mixing is None
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         """Answers of n queries in canonical form, or InvalidInput."""
