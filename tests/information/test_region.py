@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 import gainful as gf
 from gainful import acquisition
+from gainful.testing import check_acquisition
 
 FEW = {
     "yes/no": gf.Binary(),
@@ -348,3 +349,31 @@ def test_many_places_are_interpolated_between_few(instrument):
     Z = np.random.default_rng(0).uniform(-0.5, 1.5, (300, 1))
     each = np.array([gf.information(post, instrument, X, about=gf.Region([z])) for z in Z])
     assert gf.information(post, instrument, X, about=gf.Region(Z)) == pytest.approx(each.mean(axis=0), abs=1e-7)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("together", [False, True])
+def test_the_gradient_of_what_a_region_is_told_is_its_derivative(name, together):
+    post, points = _posterior(dimensions=2), np.random.default_rng(4).random((5, 2))
+    X = np.random.default_rng(5).random((3, 2))
+    check_acquisition(gf.Learn(gf.Region(points, together=together)), post, EVERY[name], X)
+
+
+def test_the_gradient_goes_through_pairs_on_either_side():
+    post, rng = _posterior(dimensions=2), np.random.default_rng(6)
+    pairs, places = rng.random((4, 2, 2)), rng.random((4, 2))
+    check_acquisition(gf.Learn(gf.Region(pairs)), post, gf.Preference(0.3), rng.random((3, 2, 2)))
+    check_acquisition(gf.Learn(gf.Region(places)), post, gf.Preference(0.3), rng.random((3, 2, 2)))
+    check_acquisition(gf.Learn(gf.Region(pairs)), post, gf.Point(0.3), rng.random((3, 2)))
+
+
+def test_pending_answers_of_any_kind_are_allowed_for_in_a_region():
+    """Yes/no answers count as the Gaussian sites that they are worth: near the average over what they may be."""
+    post, ask, p = _posterior(), gf.Binary(), np.array([0.3])
+    about, X = gf.Region([[0.25], [0.6]]), np.array([[0.35], [0.9]])
+    yes = post.answers(ask, p[None]).probability[0]
+    after = [post.condition(gf.Data().add(ask, p[None], [answer])) for answer in (False, True)]
+    wanted = sum(w * gf.information(b, ask, X, about=about) for w, b in zip((1 - yes, yes), after, strict=True))
+    got = gf.information(post, ask, X, about=about, pending=[gf.Query(ask, p)])
+    assert got == pytest.approx(wanted, rel=0.1)
+    assert np.all(got < gf.information(post, ask, X, about=about))

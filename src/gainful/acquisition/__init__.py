@@ -1,6 +1,6 @@
 """belief × candidates → scores: acquisition functions, cost and normalisation around them, and all of them by name."""
 
-from gainful.acquisition.base import Acquisition, Normalised, PerCost, score_and_gradient, score_beyond
+from gainful.acquisition.base import Acquisition, Normalised, PerCost, prepare, score_and_gradient, score_beyond
 from gainful.acquisition.baselines import Random, RandomType
 from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
@@ -54,6 +54,7 @@ __all__ = [
     "Strategy",
     "UpperConfidenceBound",
     "Zhu",
+    "prepare",
     "score",
     "score_and_gradient",
     "score_beyond",

@@ -1,10 +1,12 @@
 """Acquisition functions: what each possible query is worth, given what is believed.
 
 An acquisition is anything with `score(belief, instrument, places)`: one number per query, larger being better. It need
-not know what is pending: selection hands it a belief that already counts on those answers. Two methods are optional:
+not know what is pending: selection hands it a belief that already counts on those answers. Three methods are optional:
 
     score_and_gradient(belief, instrument, places)       the scores, and their derivatives in the places
     score_beyond(belief, instrument, places, pending)    the scores beyond what the pending queries will tell, exactly
+    prepare(belief)                                      the same acquisition for this belief, with done what can be
+                                                         done once for all queries
 
 Cost and normalisation are acquisitions around an acquisition. What a cost does to a score depends on its `scale`.
 """
@@ -22,7 +24,7 @@ from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
 
-__all__ = ["Acquisition", "Normalised", "PerCost", "score_and_gradient", "score_beyond"]
+__all__ = ["Acquisition", "Normalised", "PerCost", "prepare", "score_and_gradient", "score_beyond"]
 
 Array = NDArray[np.float64]
 
@@ -47,6 +49,12 @@ def score_and_gradient(
     """The scores (M,) and their derivatives in the places; None for an acquisition that does not know them."""
     own = getattr(acquisition, "score_and_gradient", None)
     return None if own is None else own(belief, instrument, places)
+
+
+def prepare(acquisition: Acquisition, belief: Any) -> Acquisition:
+    """The acquisition, ready for many queries under one belief."""
+    own = getattr(acquisition, "prepare", None)
+    return acquisition if own is None else own(belief)
 
 
 def score_beyond(
@@ -100,6 +108,9 @@ class PerCost:
         found = score_beyond(self.goal, belief, instrument, places, pending)
         return None if found is None else self._per_cost(found, instrument.cost)
 
+    def prepare(self, belief: Any) -> PerCost:
+        return PerCost(prepare(self.goal, belief))
+
     def _per_cost(self, scores: Array, cost: float) -> Array:
         if self.scale == LOG:
             return scores - np.log(cost)
@@ -135,3 +146,6 @@ class Normalised:
     ) -> Array | None:
         found = score_beyond(self.goal, belief, instrument, places, pending)
         return None if found is None else found / float(np.log2(instrument.levels))
+
+    def prepare(self, belief: Any) -> Normalised:
+        return Normalised(prepare(self.goal, belief))

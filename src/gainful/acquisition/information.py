@@ -16,7 +16,7 @@ from gainful.inference.posterior import Posterior
 from gainful.information.about import Region, require_about
 from gainful.information.gradient import information_and_gradient
 from gainful.information.mutual import information
-from gainful.information.region import region_information, region_information_and_gradient
+from gainful.information.region import AboutRegion, region_information, region_information_and_gradient
 from gainful.instruments import Instrument
 
 __all__ = ["EPIG", "Learn", "learn_region"]
@@ -64,6 +64,29 @@ class Learn:
                 return None
             return region_information_and_gradient(belief, instrument, places, self.about)
         return information_and_gradient(belief, instrument, places) if self.about == "function" else None
+
+    def prepare(self, belief: Posterior | Belief) -> Learn | _Prepared:
+        """For a region, what does not depend on the queries is worked out once."""
+        if isinstance(self.about, Region) and isinstance(belief, Posterior):
+            return _Prepared(self, AboutRegion(belief, self.about))
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """`Learn` about a region, for the belief that it was prepared for."""
+
+    learn: Learn
+    about: AboutRegion
+    scale: ClassVar[str] = AMOUNT
+
+    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        return self.about.score(instrument, places)
+
+    def score_and_gradient(
+        self, belief: Posterior, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        return None if self.about.region.answers is not None else self.about.score_and_gradient(instrument, places)
 
 
 @dataclass(frozen=True)

@@ -96,13 +96,13 @@ class Posterior:
         out = prior - self._state.factor.square(self._half(places))
         return self._refine_measured(places, prior, out)
 
-    def covariance(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
-        """Cov[f(X), f(Z)], (M, M) or (M, L)."""
+    def covariance(self, X: ArrayLike, Z: ArrayLike | None = None, half: Array | None = None) -> Array:
+        """Cov[f(X), f(Z)], (M, M) or (M, L); `half` is that of Z, `posterior.half(Z)`, where it is known already."""
         places = self._places(X)
-        half = self._half(places)
+        own = self._half(places)
         others = places if Z is None else self._places(Z, "Z")
-        other_half = half if Z is None else self._half(others)
-        out = self.kernel.matrix(places, others) - matmul(self._state.factor.signed(half).T, other_half)
+        other_half = own if Z is None else self._half(others) if half is None else half
+        out = self.kernel.matrix(places, others) - matmul(self._state.factor.signed(own).T, other_half)
         if Z is None:
             out.flat[:: len(out) + 1] = np.maximum(np.diagonal(out), 0.0)
         return out
@@ -230,6 +230,10 @@ class Posterior:
     def _weights(self) -> Array:
         """Aᵀα, (P,)."""
         return self.data.layout.spread(self._state.alpha)
+
+    def half(self, X: ArrayLike) -> Array:
+        """L⁻¹ R A k(Z, x), (F, M): what the data take off a covariance is a product of two of these."""
+        return self._half(self._places(X))
 
     def _half(self, places: Array) -> Array:
         """L⁻¹ R A k(Z, x), (F, M)."""

@@ -41,8 +41,9 @@ class Seen(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Derivatives (M, R) of the bits in the mean, in the variance and in what is explained of it."""
+    """The bits (M, R), and their derivatives in the mean, in the variance and in what is explained of it."""
 
+    bits: Array
     mean: Array
     variance: Array
     explained: Array
@@ -74,23 +75,24 @@ def slopes(instrument: Instrument, m: Array, v: Array, explained: Array) -> Slop
         noise, half = channel.noise**2, 0.5 / np.log(2.0)
         rest = np.maximum(v[:, None] - explained, np.finfo(float).tiny)
         in_rest = half / (rest + noise)
-        return Slopes(np.zeros_like(explained), half / (v[:, None] + noise) - in_rest, in_rest)
-    sd = np.sqrt(np.maximum(v, np.finfo(float).tiny))
+        bits = about_value(instrument, Seen(m, v, v), explained)
+        return Slopes(bits, np.zeros_like(explained), half / (v[:, None] + noise) - in_rest, in_rest)
+    # All that is to be differenced is one call: means and variances below each other, what is explained side by side.
+    sd, M = np.sqrt(np.maximum(v, np.finfo(float).tiny)), len(m)
+    moves, grows = (0.0, _STEP, -_STEP, 0.0, 0.0), (0.0, 0.0, 0.0, _STEP, -_STEP)
+    means = np.concatenate([m + move * sd for move in moves])
+    variances = np.concatenate([v * np.exp(grow) for grow in grows])
     low, high = (
         np.clip(explained - _STEP * v[:, None], 0.0, None),
         np.minimum(explained + _STEP * v[:, None], v[:, None]),
     )
-
-    def bits(move: float, grow: float, *there: Array) -> Array:
-        variance = v * np.exp(grow)
-        every = np.minimum(np.concatenate(there, axis=1), variance[:, None])
-        return about_value(instrument, Seen(m + move * sd, variance, variance), every)
-
-    in_mean = (bits(_STEP, 0.0, explained) - bits(-_STEP, 0.0, explained)) / (2.0 * _STEP * sd[:, None])
-    in_variance = (bits(0.0, _STEP, explained) - bits(0.0, -_STEP, explained)) / (2.0 * _STEP * sd[:, None] ** 2)
-    less, more = np.split(bits(0.0, 0.0, low, high), 2, axis=1)  # many values of rest cost little more than few
+    there = np.minimum(np.tile(np.concatenate([explained, low, high], axis=1), (5, 1)), variances[:, None])
+    found = about_value(instrument, Seen(means, variances, variances), there).reshape(5, M, 3, -1)
+    bits, less, more = found[0, :, 0], found[0, :, 1], found[0, :, 2]
+    in_mean = (found[1, :, 0] - found[2, :, 0]) / (2.0 * _STEP * sd[:, None])
+    in_variance = (found[3, :, 0] - found[4, :, 0]) / (2.0 * _STEP * sd[:, None] ** 2)
     room, rise = high - low, more - less
-    return Slopes(in_mean, in_variance, np.divide(rise, room, out=np.zeros_like(rise), where=room > 0.0))
+    return Slopes(bits, in_mean, in_variance, np.divide(rise, room, out=np.zeros_like(rise), where=room > 0.0))
 
 
 Left = Callable[[Array, Array, Array], Array]  # m (M,), v (M,), rest (M, R) -> E_u H[answer | u], (M, R)

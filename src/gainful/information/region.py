@@ -26,7 +26,7 @@ from gainful.information.readings import checked
 from gainful.information.watched import Watched, covariances, see, watch, whitening
 from gainful.instruments import Instrument, Point, Preference
 
-__all__ = ["region_information", "region_information_and_gradient"]
+__all__ = ["AboutRegion", "region_information", "region_information_and_gradient"]
 
 Array = NDArray[np.float64]
 
@@ -43,29 +43,40 @@ def region_information(
     """
     waiting = checked("pending", pending)
     queries = _queries(instrument, places, region)
-    target = _target(belief, instrument, region, waiting)
-    out = np.zeros(len(queries))
-    for part, case in target.cases(instrument, queries):
-        out[part] = np.where(case.known, 0.0, target.bits(instrument, case))
-    return out
+    return _target(belief, instrument, region, waiting).information(instrument, queries)
 
 
 def region_information_and_gradient(
     belief: Posterior, instrument: Instrument, places: ArrayLike, region: Region
 ) -> tuple[Array, Array]:
     """Bits about f in the region, (M,), and their derivatives in the places, shaped like them."""
-    queries = _queries(instrument, places, region)
-    target = _target(belief, instrument, region, [])
-    bits, back = np.zeros(len(queries)), np.zeros(queries.shape)
-    for part, case in target.cases(instrument, queries):
-        found, in_mean, in_variance, in_cross = target.slopes(instrument, case)
-        bits[part] = np.where(case.known, 0.0, found)
-        for each in (in_mean, in_variance, in_cross):
-            each[case.known] = 0.0
-        back[part] = target.belief.pullback(
-            instrument, queries[part], in_mean, in_variance, target.watched.queries, in_cross
-        )
-    return bits, back
+    return AboutRegion(belief, region).score_and_gradient(instrument, places)
+
+
+class AboutRegion:
+    """Bits about one region under one belief, with nothing pending; what does not depend on the queries is done
+    once."""
+
+    def __init__(self, belief: Posterior, region: Region) -> None:
+        self.region, self._target = region, _target(belief, region.answers or Point(), region, [])
+
+    def score(self, instrument: Instrument, places: ArrayLike) -> Array:
+        """`region_information`, (M,)."""
+        return self._target.information(instrument, _queries(instrument, places, self.region))
+
+    def score_and_gradient(self, instrument: Instrument, places: ArrayLike) -> tuple[Array, Array]:
+        """`region_information_and_gradient`."""
+        queries, target = _queries(instrument, places, self.region), self._target
+        bits, back = np.zeros(len(queries)), np.zeros(queries.shape)
+        for part, case in target.cases(instrument, queries):
+            found, in_mean, in_variance, in_cross = target.slopes(instrument, case)
+            bits[part] = np.where(case.known, 0.0, found)
+            for each in (in_mean, in_variance, in_cross):
+                each[case.known] = 0.0
+            back[part] = target.belief.pullback(
+                instrument, queries[part], in_mean, in_variance, target.watched.queries, in_cross
+            )
+        return bits, back
 
 
 class _Case(NamedTuple):
@@ -102,10 +113,18 @@ class _Target:
     weights: Array
     numbers: _Numbers | None
     white: Array | None
+    numbered: tuple[dict[bytes, int], NDArray[np.intp]]
+
+    def information(self, instrument: Instrument, queries: Array) -> Array:
+        """(M,)."""
+        out = np.zeros(len(queries))
+        for part, case in self.cases(instrument, queries):
+            out[part] = np.where(case.known, 0.0, self.bits(instrument, case))
+        return out
 
     def cases(self, instrument: Instrument, queries: Array) -> Iterator[tuple[slice, _Case]]:
         """The queries a few at a time, so that arrays (M, R) of them fit into memory."""
-        number, numbers = _numbered(self.watched.queries)
+        number, numbers = self.numbered
         answers = self.region.answers
         cells = 1 if answers is None else table_size(instrument) * table_size(answers)
         some = max(1, _MANY // max(len(self.watched) * cells, 1))
@@ -142,11 +161,11 @@ class _Target:
         by = slopes(instrument, case.seen.mean, case.seen.variance, explained)
         if self.white is not None:
             in_cross = 2.0 * by.explained * (case.cross @ self.white @ self.white.T)
-            return self.bits(instrument, case), by.mean[:, 0], by.variance[:, 0], in_cross
+            return by.bits[:, 0], by.mean[:, 0], by.variance[:, 0], in_cross
         per_point = np.divide(2.0 * case.cross, self.points.left, out=np.zeros_like(case.cross),
                               where=self.points.left > 0.0)  # fmt: skip
         in_cross = by.explained * per_point * self.weights
-        return self.bits(instrument, case), by.mean @ self.weights, by.variance @ self.weights, in_cross
+        return by.bits @ self.weights, by.mean @ self.weights, by.variance @ self.weights, in_cross
 
 
 def _queries(instrument: Instrument, places: ArrayLike, region: Region) -> Array:
@@ -180,9 +199,10 @@ def _target(belief: Posterior | Belief, instrument: Instrument, region: Region, 
     told = _told(reading, belief, sees, watched.queries)
     weights = np.ones(len(watched)) if region.weights is None else np.asarray(region.weights)
     weights = weights / np.max(weights)
+    weights /= np.sum(weights)
     white = whitening(belief, sees, watched, -told @ told.T) if region.together else None
-    points = _seen(watched.mean, watched.variance, told)
-    return _Target(belief, sees, region, watched, points, told, weights / np.sum(weights), reading, white)
+    points, numbered = _seen(watched.mean, watched.variance, told), _numbered(watched.queries)
+    return _Target(belief, sees, region, watched, points, told, weights, reading, white, numbered)
 
 
 def _seen(mean: Array, variance: Array, told: Array) -> Seen:

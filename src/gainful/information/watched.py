@@ -39,11 +39,15 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """R values h that a goal watches, f at places (R, d) or its differences over pairs (R, 2, d): mean, variance."""
+    """R values h that a goal watches, f at places (R, d) or its differences over pairs (R, 2, d): mean, variance.
+
+    `half` is that of their places under the same posterior (`Posterior.half`), for covariances with them.
+    """
 
     queries: Array
     mean: Array
     variance: Array
+    half: Array | None = None
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -65,7 +69,8 @@ def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watc
         array, _ = as_queries(instrument, queries)
     except InvalidInput as problem:
         raise InvalidInput("reference", problem.expected, problem.got, problem.remedy) from None
-    return Watched(array, *belief.marginals(instrument, array))
+    half = belief.half(array.reshape(-1, array.shape[-1]))
+    return Watched(array, *belief.marginals(instrument, array), half)
 
 
 def see(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
@@ -89,7 +94,7 @@ def covariances(belief: Posterior, instrument: Instrument, queries: Array, watch
     """Cov[g, h], (M, k, R)."""
     n, d = len(queries), queries.shape[-1]
     others = watched.queries
-    out = belief.covariance(queries.reshape(-1, d), others.reshape(-1, others.shape[-1]))
+    out = belief.covariance(queries.reshape(-1, d), others.reshape(-1, others.shape[-1]), watched.half)
     if others.ndim == 3:
         out = out[:, 0::2] - out[:, 1::2]
     if instrument.query == "pair":

@@ -43,6 +43,7 @@ Integrand = Callable[[Array, Index], Array]
 _REACH = 9.0  # standard deviations: beyond them lies less than 1e-18 of the mass
 _MOST_PANELS = 2_000_000
 _AT_ONCE = 15_000  # panels evaluated at a time
+_CACHED = 8_000  # numbers that stay in the cache
 
 # The 15-point Kronrod extension of the 7-point Gauss rule on [−1, 1] (Piessens et al., QUADPACK, 1983): positive nodes.
 _KRONROD_NODES = np.array([
@@ -122,20 +123,40 @@ def panels(cuts: Array, n: int) -> tuple[Array, Array]:
     return (middle + half * nodes).reshape(shape), (half * weights).reshape(shape)
 
 
+@lru_cache(maxsize=16)
 def chebyshev_nodes(n: int) -> Array:
     """The n Chebyshev nodes on [−1, 1]."""
     return np.asarray(np.cos(np.pi * (np.arange(n) + 0.5) / n))
 
 
+@lru_cache(maxsize=16)
+def _chebyshev_transform(n: int) -> Array:
+    """From values at the nodes to coefficients, (n, n)."""
+    out = np.polynomial.chebyshev.chebvander(chebyshev_nodes(n), n - 1) * (2.0 / n)
+    out[:, 0] *= 0.5
+    return np.asarray(out)
+
+
 def chebyshev_through(values: Array, y: Array) -> Array:
     """The polynomial through values (M, n) at the Chebyshev nodes, at y (M, R) in [−1, 1], by Clenshaw's recurrence."""
     n = values.shape[1]
-    coefficients = values @ np.polynomial.chebyshev.chebvander(chebyshev_nodes(n), n - 1) * (2.0 / n)
-    coefficients[:, 0] *= 0.5
-    ahead, now = np.zeros_like(y), np.zeros_like(y)
-    for k in range(n - 1, 0, -1):
-        ahead, now = now, coefficients[:, k, None] + 2.0 * y * now - ahead
-    return np.asarray(coefficients[:, :1] + y * now - ahead)
+    coefficients = values @ _chebyshev_transform(n)
+    out = np.empty_like(y)
+    rows = max(1, _CACHED // max(y.shape[1], 1))  # a few rows at a time stay in the cache
+    for i in range(0, len(y), rows):
+        part = slice(i, i + rows)
+        x, c = y[part], coefficients[part]
+        twice, ahead, now = 2.0 * x, np.zeros_like(x), np.zeros_like(x)
+        now += c[:, -1:]
+        for k in range(n - 2, 0, -1):
+            following = twice * now
+            following -= ahead
+            following += c[:, k, None]
+            ahead, now = now, following
+        np.multiply(x, now, out=out[part])
+        out[part] -= ahead
+        out[part] += c[:, :1]
+    return out
 
 
 def halved(which: Index, low: Array, high: Array) -> tuple[Index, Array, Array]:

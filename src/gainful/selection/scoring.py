@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.acquisition import Acquisition, score_and_gradient, score_beyond
+from gainful.acquisition import Acquisition, prepare, score_and_gradient, score_beyond
 from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
@@ -46,6 +46,10 @@ class Scoring:
             return (fantasize(self.belief, self.pending),)
         return tuple(sample_fantasies(self.belief, self.pending))
 
+    @cached_property
+    def _prepared(self) -> list[tuple[Acquisition, Posterior | Belief]]:
+        return [(prepare(self.acquisition, f), f) for f in self.fantasies]
+
     @property
     def is_exact(self) -> bool:
         """Whether a rank is already the score."""
@@ -59,16 +63,18 @@ class Scoring:
 
     def rank(self, instrument: Instrument, places: Array | Predictive) -> Array:
         """Scores under the fantasy, (M,)."""
-        return self._numbers(np.mean([self.acquisition.score(f, instrument, places) for f in self.fantasies], axis=0))
+        return self._numbers(np.mean([a.score(f, instrument, places) for a, f in self._prepared], axis=0))
 
     def score(self, instrument: Instrument, places: Array | Predictive) -> Array:
         """Scores in the exact form where the acquisition has one, (M,)."""
-        found = score_beyond(self.acquisition, self.belief, instrument, places, self.pending)
+        found = None
+        if self.pending:
+            found = score_beyond(self.acquisition, self.belief, instrument, places, self.pending)
         return self.rank(instrument, places) if found is None else self._numbers(found)
 
     def score_and_gradient(self, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
         """Scores under the fantasy and their derivatives in the places; None for one that does not know them."""
-        found = [score_and_gradient(self.acquisition, f, instrument, places) for f in self.fantasies]
+        found = [score_and_gradient(a, f, instrument, places) for a, f in self._prepared]
         known = [each for each in found if each is not None]
         if len(known) < len(found):
             return None
