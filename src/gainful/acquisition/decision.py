@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from gainful.acquisition.base import AMOUNT, SIGNED
-from gainful.acquisition.lookahead import Step, steps
+from gainful.acquisition.lookahead import Step, over_steps, steps
 from gainful.checks import require_not_negative, require_positive
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
@@ -299,13 +299,12 @@ class ExpectedErrorReduction:
             raise InvalidInput("loss", "'squared' or 'absolute'", self.loss, "see gainful.acquisition.decision")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
         watched = watch_places(belief, self.reference)
         before = self._error(watched.variance).mean()
-        out = np.zeros(len(as_queries(instrument, places)[0]))
-        for part, step in steps(belief, instrument, places, watched, means=False):
-            out[part] = before - step.expected(self._error(step.variance).mean(axis=2))
-        return out
+        return over_steps(
+            belief, instrument, places, watched,
+            lambda step: before - step.expected(self._error(step.variance).mean(axis=2)),
+        )  # fmt: skip
 
     def _error(self, variance: Array) -> Array:
         return variance if self.loss == "squared" else _MEAN_SIZE * np.sqrt(variance)
@@ -328,15 +327,13 @@ class ExpectedModelChange:
         object.__setattr__(self, "reference", as_reference(self.reference))
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
-        watched = watch_places(belief, self.reference)
-        out = np.zeros(len(as_queries(instrument, places)[0]))
-        for part, step in steps(belief, instrument, places, watched, means=not instrument.gaussian):
-            gram = np.einsum("mkr,mlr->mkl", step.cross, step.cross) / len(watched)
-            if instrument.gaussian:
-                out[part] = _MEAN_SIZE * np.sqrt(-step.outcome_table.d2[:, 0, 0, 0] * gram[:, 0, 0])
-            else:
-                d1 = step.outcome_table.d1
-                squared = np.einsum("mqk,mkl,mql->mq", d1, gram, d1)
-                out[part] = step.expected(np.sqrt(np.maximum(squared, 0.0)))
-        return out
+        watched, number = watch_places(belief, self.reference), instrument.gaussian
+
+        def change(step: Step) -> Array:
+            gram, d1 = np.einsum("mkr,mlr->mkl", step.cross, step.cross) / len(watched), step.outcome_table.d1
+            if number:
+                return _MEAN_SIZE * np.sqrt(-step.outcome_table.d2[:, 0, 0, 0] * gram[:, 0, 0])
+            squared = np.einsum("mqk,mkl,mql->mq", d1, gram, d1)
+            return step.expected(np.sqrt(np.maximum(squared, 0.0)))
+
+        return over_steps(belief, instrument, places, watched, change, means=not number)

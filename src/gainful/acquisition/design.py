@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
-from gainful.acquisition.lookahead import Step, steps
-from gainful.data import as_queries
+from gainful.acquisition.lookahead import Step, over_steps
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
 from gainful.information.watched import refuse_mixture, watch_places, whitening
@@ -99,6 +98,18 @@ def largest_eigenvalue(values: Array, squares: Array, factor: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class _AtReference:
+    """What all criteria share: the places (R, d) that matter, as a value to compare and to write down."""
+
+    scale: ClassVar[str] = AMOUNT
+
+    reference: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", as_reference(self.reference))
+
+
+@dataclass(frozen=True)
 class ALM:
     """Var[g]: the least certain place (MacKay 1992; "ALM" in Seo et al. 2000); for a set the sum over its places.
 
@@ -115,7 +126,7 @@ class ALM:
 
 
 @dataclass(frozen=True)
-class IntegratedVariance:
+class IntegratedVariance(_AtReference):
     """mean_r Var[f_r] − Σ_y P(y) mean_r Var[f_r | y] over reference places: ALC (Cohn 1996).
 
     For a number mean_r c_r²/(v + noise²). By the law of total variance it is also how much the posterior mean is
@@ -127,13 +138,6 @@ class IntegratedVariance:
     [0.25]
     """
 
-    scale: ClassVar[str] = AMOUNT
-
-    reference: Any = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", as_reference(self.reference))
-
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         return AOptimal(self.reference).score(belief, instrument, places) / len(self.reference)
 
@@ -142,79 +146,47 @@ ALC = IntegratedVariance
 
 
 @dataclass(frozen=True)
-class AOptimal:
+class AOptimal(_AtReference):
     """tr Σ − Σ_y P(y) tr Σ(y): what the answer takes off the total variance at the reference places."""
 
-    scale: ClassVar[str] = AMOUNT
-
-    reference: Any = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", as_reference(self.reference))
-
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
-        watched = watch_places(belief, self.reference)
-        out = np.zeros(len(as_queries(instrument, places)[0]))
-        for part, step in steps(belief, instrument, places, watched, means=False):
-            out[part] = trace_reduction(step)
-        return out
+        return over_steps(belief, instrument, places, watch_places(belief, self.reference), trace_reduction)
 
 
 @dataclass(frozen=True)
-class DOptimal:
+class DOptimal(_AtReference):
     """½ (log2 det Σ − Σ_y P(y) log2 det Σ(y)), in bits: for numbers, exactly the information about f at the reference.
 
     Nearby references make Σ singular in double precision. Eigenvalues below 1e-13 R of the prior variance are left out:
     the determinant is over the directions in which f at the reference is still uncertain.
     """
 
-    scale: ClassVar[str] = AMOUNT
-
-    reference: Any = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", as_reference(self.reference))
-
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
         watched = watch_places(belief, self.reference)
         white = whitening(belief, Point(), watched)
-        out = np.zeros(len(as_queries(instrument, places)[0]))
-        for part, step in steps(belief, instrument, places, watched, means=False):
-            out[part] = log_det_reduction(step, step.cross @ white)
-        return out
+        return over_steps(belief, instrument, places, watched, lambda step: log_det_reduction(step, step.cross @ white))
 
 
 @dataclass(frozen=True)
-class EOptimal:
+class EOptimal(_AtReference):
     """λ_max(Σ) − Σ_y P(y) λ_max(Σ(y)): what the answer takes off the worst direction at the reference places.
 
     Places and pairs by rank-one updates of one eigendecomposition, O(R) per bisection; sets by an eigendecomposition
     for every candidate and answer, O(R³).
     """
 
-    scale: ClassVar[str] = AMOUNT
-
-    reference: Any = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", as_reference(self.reference))
-
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
         watched = watch_places(belief, self.reference)
         cov = belief.covariance(watched.queries)
         values, vectors = np.linalg.eigh(cov)
-        out = np.zeros(len(as_queries(instrument, places)[0]))
-        for part, step in steps(belief, instrument, places, watched, means=False):
-            if step.cross.shape[1] == 1:
-                squares = (step.cross @ vectors) ** 2
-                largest = largest_eigenvalue(values, squares, step.outcome_table.d2[..., 0, 0])
-            else:
-                largest = _by_decomposition(cov, step)
-            out[part] = values[-1] - step.expected(largest)
-        return out
+
+        def reduction(step: Step) -> Array:
+            if step.cross.shape[1] > 1:
+                return values[-1] - step.expected(_by_decomposition(cov, step))
+            squares = (step.cross @ vectors) ** 2
+            return values[-1] - step.expected(largest_eigenvalue(values, squares, step.outcome_table.d2[..., 0, 0]))
+
+        return over_steps(belief, instrument, places, watched, reduction)
 
 
 def _by_decomposition(cov: Array, step: Step) -> Array:

@@ -19,7 +19,7 @@ better by an order where a loss has a kink.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -32,7 +32,7 @@ from gainful.inference.posterior import Posterior
 from gainful.information.watched import Seen, Watched, covariances, see
 from gainful.instruments import Instrument, Point, Preference
 
-__all__ = ["FullLookahead", "OutcomeTable", "Step", "outcome_table", "steps", "with_full_lookahead"]
+__all__ = ["FullLookahead", "OutcomeTable", "Step", "outcome_table", "over_steps", "steps", "with_full_lookahead"]
 
 Array = NDArray[np.float64]
 
@@ -175,6 +175,22 @@ def _full_step(belief: FullLookahead, instrument: Instrument, queries: Array, st
             mean, variance = after.marginals(instrument, queries[i : i + 1])
             own[0][i, q], own[1][i, q] = mean[0], variance[0]
     return FullStep(step.outcome_table, step.seen, step.watched, step.cross, means, variances, own)
+
+
+def over_steps(
+    belief: Posterior,
+    instrument: Instrument,
+    places: ArrayLike,
+    watched: Watched,
+    reduce: Callable[[Step], Array],
+    *,
+    means: bool = False,
+) -> Array:
+    """What `reduce` makes of the step of each query, (M,)."""
+    out = np.zeros(len(as_queries(instrument, places)[0]))
+    for part, step in steps(belief, instrument, places, watched, means=means):
+        out[part] = reduce(step)
+    return out
 
 
 def steps(

@@ -60,6 +60,7 @@ def watch_places(belief: Posterior, places: ArrayLike) -> Watched:
 
 def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watched:
     """What the instrument sees at each of these queries."""
+    refuse_mixture(belief)
     if instrument.query == "set":
         raise InvalidInput(
             "reference", "an instrument that sees one value, of a place or a pair", instrument,

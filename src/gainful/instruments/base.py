@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import is_number, require_positive
+from gainful.checks import as_booleans, is_number, require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
@@ -50,6 +50,7 @@ __all__ = [
     "Rows",
     "Term",
     "TermLikelihood",
+    "YesNo",
 ]
 
 Array = NDArray[np.float64]
@@ -238,3 +239,15 @@ class Instrument(Parametrised, ABC):
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
         """The observations as terms for inference; a set's "no" becomes one term per place, for instance."""
         return [Term(self, answers, rows)]
+
+
+@dataclass(frozen=True)
+class YesNo(Instrument):
+    """An instrument that is answered by yes or no."""
+
+    @property
+    def answers(self) -> tuple[bool, bool]:
+        return False, True
+
+    def validate(self, answers: ArrayLike, n: int) -> Array:
+        return as_booleans(answers, n)

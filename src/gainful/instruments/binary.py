@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from gainful.checks import as_booleans
 from gainful.errors import InvalidInput, NumericalError
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition
+from gainful.instruments.base import Derivatives, Partition, YesNo
 from gainful.instruments.channel import Channel
 from gainful.parameters import fraction
 
@@ -21,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Binary(Instrument):
+class Binary(YesNo):
     """P(yes | f) = guess + (1 − guess − lapse) Φ(f(x)).
 
     A guess or lapse rate above zero makes the likelihood bounded away from zero and no longer log-concave: an answer
@@ -37,13 +36,6 @@ class Binary(Instrument):
             raise InvalidInput(
                 "guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers"
             )
-
-    @property
-    def answers(self) -> tuple[bool, bool]:
-        return False, True
-
-    def validate(self, answers: ArrayLike, n: int) -> Array:
-        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         guess, lapse = float(self.guess), float(self.lapse)

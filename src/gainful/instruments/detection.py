@@ -8,12 +8,11 @@ from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from gainful.checks import as_booleans
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition, Rows, Term
+from gainful.instruments.base import Derivatives, Partition, Rows, Term, YesNo
 from gainful.instruments.binary import Binary
 from gainful.instruments.channel import Channel
 from gainful.numerics.normal import hazard, log_pdf
@@ -23,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Detection(Instrument):
+class Detection(YesNo):
     """A query is a set of k places; P(yes | f) = 1 − Π_j Φ(−f_j).
 
     "No" says that every place was missed and factorises into k yes/no terms; "yes" couples its k places, is not
@@ -32,13 +31,6 @@ class Detection(Instrument):
 
     query: ClassVar[str] = "set"
     most_places: ClassVar[int | None] = 4
-
-    @property
-    def answers(self) -> tuple[bool, bool]:
-        return False, True
-
-    def validate(self, answers: ArrayLike, n: int) -> Array:
-        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         return Channel(1.0, (0.0,), any_of=True)

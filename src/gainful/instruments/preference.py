@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from gainful.checks import as_booleans
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Instrument, Partition
+from gainful.instruments.base import Derivatives, Partition, YesNo
 from gainful.instruments.channel import Channel
 from gainful.parameters import positive
 
@@ -20,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Preference(Instrument):
+class Preference(YesNo):
     """A query is a pair (u, v); True says that u is preferred: f(u) + ε_u > f(v) + ε_v, each ε ~ N(0, noise²) (Houlsby
     et al. 2011, sec. 3.2).
 
@@ -33,13 +32,6 @@ class Preference(Instrument):
     @property
     def _spread(self) -> float:
         return float(np.sqrt(2.0)) * float(self.noise)
-
-    @property
-    def answers(self) -> tuple[bool, bool]:
-        return False, True
-
-    def validate(self, answers: ArrayLike, n: int) -> Array:
-        return as_booleans(answers, n)
 
     def channel(self) -> Channel:
         return Channel(self._spread, (0.0,))
