@@ -12,8 +12,8 @@
   campaign. No suite: compare it with `Exact` on numbers, with brute-force integration on one answer.
 - `Acquisition`: what a query is worth: any object with `score(belief, instrument, places)`, one number per query,
   larger being better. It need not know what is pending. An attribute `scale` ("amount", "log" or "signed") says how
-  cost applies, `score_and_gradient`, `score_beyond` and `prepare` are optional. Give it to `Campaign(goal=...)`. Checked by
-  `gainful.testing.check_acquisition`.
+  cost applies; `score_and_gradient`, `score_beyond` and `prepare` are optional. Give it to `Campaign(goal=...)`.
+  Checked by `gainful.testing.check_acquisition`.
 - `StoppingRule`: why to stop: any object with `reason(belief, richest)`, a sentence or None. `richest()` is the query
   that tells most bits about the function per unit of cost, with its score. Give it to `Campaign(stop=...)`. No suite:
   it is one method.
