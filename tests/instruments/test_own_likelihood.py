@@ -326,3 +326,17 @@ def test_counts_of_any_size_have_finite_moments():
         mean = w @ g / w.sum()
         assert m[i] + v[i] * p.d1[i] == pytest.approx(mean, abs=1e-6)
         assert v[i] * p.shrink[i] == pytest.approx(w @ (g - mean) ** 2 / w.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", [s.name for s in gf.strategies() if s.scores and s.name != "bald-closed-form"])
+def test_every_strategy_scores_its_answers_alone_and_while_one_is_pending(name):
+    """All but the closed form, which is that of another likelihood."""
+    X = np.linspace(0, 1, 8)[:, None]
+    post = gf.GP(gf.SE(0.3)).condition(gf.Data().add(ALARM, X[[1, 4, 6]], [True, False, True]))
+    other = gf.GP(gf.SE(0.1)).condition(post.data)
+    belief = gf.Belief([post, other]) if name == "bald-hyperparameters" else post
+    for pending in ([], [gf.Query(ALARM, [0.5])]):
+        scores = gf.score(name, belief, ALARM, X, pending=pending)
+        assert scores.shape == (8,)
+        assert np.all(scores < np.inf)
+        assert np.ptp(np.exp(scores)) > 0.0
