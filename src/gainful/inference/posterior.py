@@ -20,7 +20,7 @@ from gainful.data import Data, as_queries, column_names, require_columns
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
-from gainful.inference.pullback import of_places, pull_back
+from gainful.inference.pullback import of_places, pull_back, pulled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
 from gainful.inference.solving import find_sites, warn_if_jittered, warn_if_unconverged
@@ -162,18 +162,27 @@ class Posterior:
         d_cov: Array,
         watched: Array | None = None,
         d_cross: Array | None = None,
+        pulled_there: Array | None = None,
     ) -> Array:
         """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `marginals`.
 
         L may also depend on covariances with f at `watched` places (R, d), or its differences over pairs (R, 2, d), by
-        d_cross (M, R), where the instrument sees one value.
+        d_cross (M, R), where the instrument sees one value; `pulled_there` is `posterior.pulled(watched)`, where it is
+        known already.
         """
         queries, _ = as_queries(instrument, X)
         at_places = of_places(instrument.query, d_mean, d_cov)
         each = queries[:, None] if instrument.query == "place" else queries
         layout = self.data.layout
-        out = pull_back(self.prior_mean, self.kernel, layout, self._state, each, *at_places, watched, d_cross)
+        state = self._state
+        out = pull_back(self.prior_mean, self.kernel, layout, state, each, *at_places, watched, d_cross, pulled_there)
         return out.reshape(queries.shape)
+
+    def pulled(self, watched: Array) -> Array | None:
+        """What `pullback` needs of watched places, (R, d) or pairs (R, 2, d), whatever moves; None without data."""
+        if not len(self.data):
+            return None
+        return pulled(self.kernel, self.data.layout, self._state, watched.reshape(-1, watched.shape[-1]))
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of the instrument's answers."""

@@ -24,11 +24,13 @@ def pull_back(
     d_cov: Array,
     watched: Array | None,
     d_cross: Array | None,
+    pulled_there: Array | None = None,
 ) -> Array:
     """dL/dX, of the shape of queries (n, k, d), from dL/dmean (n, k) and dL/dcov (n, k, k) at their places.
 
     With c = A k(Z, x) and S = Rᵀ B⁻¹ R:  dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
-    L may also depend on covariances with f at watched places by d_cross; see `Posterior.pullback`.
+    L may also depend on covariances with f at watched places by d_cross; see `Posterior.pullback`. `pulled_there` is
+    S c of those places, where it is known already.
     """
     n, k, _ = queries.shape
     places = queries.reshape(n * k, -1)
@@ -36,13 +38,12 @@ def pull_back(
     out = prior_mean.pullback_inputs(places, d_mean.ravel())
     out += kernel.pullback_diag_inputs(places, np.einsum("nii->ni", d_cov).ravel())
     if layout.size:
-        seen = state.root.times(layout.pick(kernel.matrix(layout.places, places)))
-        pulled = state.root.transposed_times(state.factor.solve(seen)).reshape(-1, n, k)
+        here = pulled(kernel, layout, state, places).reshape(-1, n, k)
         d_seen = state.alpha[:, None] * d_mean.ravel()
-        d_seen -= 2.0 * np.einsum("fni,nij->fnj", pulled, d_cov).reshape(-1, n * k)
+        d_seen -= 2.0 * np.einsum("fni,nij->fnj", here, d_cov).reshape(-1, n * k)
         if others is not None:
-            there = state.root.times(layout.pick(kernel.matrix(layout.places, others)))
-            d_seen -= matmul(state.root.transposed_times(state.factor.solve(there)), d_others.T)
+            there = pulled(kernel, layout, state, others) if pulled_there is None else pulled_there
+            d_seen -= matmul(there, d_others.T)
         out += kernel.pullback_inputs(places, layout.places, layout.spread(d_seen).T)
     if others is not None:
         out += kernel.pullback_inputs(places, others, d_others)
@@ -52,6 +53,12 @@ def pull_back(
                 within = np.diag(2.0 * d_cov[:, a, b])
                 out.reshape(n, k, -1)[:, a] += kernel.pullback_inputs(queries[:, a], queries[:, b], within)
     return np.asarray(out.reshape(queries.shape))
+
+
+def pulled(kernel: Kernel, layout: Layout, state: Conditioned, places: Array) -> Array:
+    """S c = Rᵀ B⁻¹ R A k(Z, x), (F, M)."""
+    seen = state.root.times(layout.pick(kernel.matrix(layout.places, places)))
+    return state.root.transposed_times(state.factor.solve(seen))
 
 
 def of_places(query: str, d_mean: Array, d_cov: Array) -> tuple[Array, Array]:

@@ -59,6 +59,7 @@ class AboutRegion:
 
     def __init__(self, belief: Posterior, region: Region) -> None:
         self.region, self._target = region, _target(belief, region.answers or Point(), region, [])
+        self._pulled = belief.pulled(self._target.watched.queries)
 
     def score(self, instrument: Instrument, places: ArrayLike) -> Array:
         """`region_information`, (M,)."""
@@ -74,7 +75,7 @@ class AboutRegion:
             for each in (in_mean, in_variance, in_cross):
                 each[case.known] = 0.0
             back[part] = target.belief.pullback(
-                instrument, queries[part], in_mean, in_variance, target.watched.queries, in_cross
+                instrument, queries[part], in_mean, in_variance, target.watched.queries, in_cross, self._pulled
             )
         return bits, back
 

@@ -146,11 +146,6 @@ class Instrument(Parametrised, ABC):
         """How many answers can be told apart, for normalised scores; a hundred of a number, as published."""
         return 100 if isinstance(self.answers, str) else len(self.answers)
 
-    @property
-    def capacity(self) -> float:
-        """Bits that one answer can tell at most."""
-        return float(np.log2(self.levels)) if self.values is not None else np.inf
-
     def channel(self) -> Channel | None:
         """The reading behind the answer; None where the answer does not come from one."""
         return None
