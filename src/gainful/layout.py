@@ -17,9 +17,32 @@ from numpy.typing import NDArray
 from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 
-__all__ = ["Layout", "Source", "lay_out"]
+__all__ = ["Layout", "Source", "functional", "lay_out"]
 
 Array = NDArray[np.float64]
+
+
+Functional = tuple[bytes, ...]
+
+
+def functional(places: Array) -> tuple[Functional, bool]:
+    """What two queries have in common that see the same value, f(x) of places (1, d) or f(u) − f(v) of (2, d), and
+    whether this one sees it with the other sign."""
+    names = tuple(place.tobytes() for place in places + 0.0)
+    return (names, False) if names == tuple(sorted(names)) else (names[::-1], True)
+
+
+class Seen(NamedTuple):
+    """What each row of g is: f(places[first]), minus f(places[second]) where second ≥ 0."""
+
+    places: Array
+    first: Rows
+    second: Rows
+
+    def functional(self, row: int) -> tuple[Functional, bool]:
+        """`functional` of what the row sees."""
+        first, second = int(self.first[row]), int(self.second[row])
+        return functional(self.places[[first] if second < 0 else [first, second]])
 
 
 class Source(NamedTuple):
@@ -76,6 +99,22 @@ class Layout:
         return all(term.likelihood.gaussian for term in self.terms)
 
     @cached_property
+    def hard_windows(self) -> Mapping[Functional, tuple[int, float, float, bool]]:
+        """Of each value that is known to lie in a window: its row, lo ≤ row ≤ hi, and whether the row is mirrored."""
+        out, seen = {}, Seen(self.places, self.first, self.second)
+        for term in self.terms:
+            if isinstance(term.likelihood, Window):
+                for i in np.flatnonzero(term.answers[:, 2] == 0.0):
+                    key, mirrored = seen.functional(int(term.rows[i, 0]))
+                    out[key] = int(term.rows[i, 0]), float(term.answers[i, 0]), float(term.answers[i, 1]), mirrored
+        return out
+
+    @property
+    def is_intersected(self) -> bool:
+        """Whether rows without a term of their own are spoken for by another: see `intersect_hard`."""
+        return sum(term.rows.size for term in self.terms) < self.size
+
+    @cached_property
     def scalar_rows(self) -> Rows:
         """The rows whose sites are to be found one by one: neither Gaussian nor coupled with others."""
         alone = [t.rows[:, 0] for t in self.terms if t.rows.shape[1] == 1 and not t.likelihood.gaussian]
@@ -120,11 +159,14 @@ class Layout:
             if old is not None:
                 answers, rows = np.concatenate([old.answers, answers]), np.concatenate([old.rows, rows])
             groups[key] = Source(source.instrument, owners[source.instrument], answers, rows)
+        seen = Seen(
+            np.concatenate([self.places, more.places]),
+            np.concatenate([self.first, more.first + len(self.places)]),
+            np.concatenate([self.second, np.where(more.second >= 0, more.second + len(self.places), -1)]),
+        )
         return Layout(
-            places=np.concatenate([self.places, more.places]),
-            first=np.concatenate([self.first, more.first + len(self.places)]),
-            second=np.concatenate([self.second, np.where(more.second >= 0, more.second + len(self.places), -1)]),
-            terms=_terms(groups.values()),
+            *seen,
+            terms=_terms(groups.values(), seen),
             sources=tuple(groups.values()),
             starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
         )
@@ -150,7 +192,8 @@ class Layout:
             instrument = changed.get(source.instrument, source.instrument)
             sources.append(source._replace(instrument=instrument, owner=numbered[instrument]))
             terms.extend(instrument.split(source.answers, source.rows))
-        return replace(self, terms=_merge_windows(terms), sources=tuple(sources))
+        seen = Seen(self.places, self.first, self.second)
+        return replace(self, terms=_merge_windows(terms, seen), sources=tuple(sources))
 
 
 def lay_out(batches: Sequence[Observations]) -> Layout:
@@ -178,22 +221,21 @@ def lay_out(batches: Sequence[Observations]) -> Layout:
         Source(instrument, owners[instrument], np.concatenate(answers), np.concatenate(rows))
         for (instrument, _), (answers, rows) in groups.items()
     ]
+    seen = Seen(np.concatenate(places), _concatenate(first), _concatenate(second))
     return Layout(
-        places=np.concatenate(places),
-        first=_concatenate(first),
-        second=_concatenate(second),
-        terms=_terms(sources),
+        *seen,
+        terms=_terms(sources, seen),
         sources=tuple(sources),
         starts=np.concatenate([[0], np.cumsum(_concatenate(sizes))]).astype(np.intp),
     )
 
 
-def _terms(sources: Iterable[Source]) -> tuple[Term, ...]:
+def _terms(sources: Iterable[Source], seen: Seen) -> tuple[Term, ...]:
     split = (source.instrument.split(source.answers, source.rows) for source in sources)
-    return _merge_windows([term for terms in split for term in terms])
+    return _merge_windows([term for terms in split for term in terms], seen)
 
 
-def _merge_windows(terms: list[Term]) -> tuple[Term, ...]:
+def _merge_windows(terms: list[Term], seen: Seen) -> tuple[Term, ...]:
     """The terms with all windows in one: they differ in their numbers only."""
     others, answers, rows = [], [], []
     for term in terms:
@@ -203,7 +245,32 @@ def _merge_windows(terms: list[Term]) -> tuple[Term, ...]:
         else:
             answers.append(window)
             rows.append(term.rows)
-    return (*others, Term(Window(), np.concatenate(answers), np.concatenate(rows))) if answers else tuple(others)
+    if not answers:
+        return tuple(others)
+    return (*others, Term(Window(), *intersect_hard(np.concatenate(answers), np.concatenate(rows), seen)))
+
+
+def intersect_hard(windows: Array, rows: Rows, seen: Seen) -> tuple[Array, Rows]:
+    """Windows (n, 3) and rows (n, 1) with those without noise that see the same value made one, their intersection.
+
+    lo ≤ g ≤ hi and lo' ≤ g ≤ hi' say no more than max(lo, lo') ≤ g ≤ min(hi, hi'). As two sites they would count twice:
+    expectation propagation is exact for one window, and far too sure of thirty equal ones. The first keeps the
+    intersection, the rows of the others no longer have a term. f(v) − f(u) is f(u) − f(v) seen from the other side.
+    """
+    hard = np.flatnonzero(windows[:, 2] == 0.0)
+    if len(hard) < 2:
+        return windows, rows
+    heads: dict[Functional, tuple[int, bool]] = {}
+    kept, out = np.ones(len(windows), dtype=bool), windows.copy()
+    for i in hard:
+        key, mirrored = seen.functional(int(rows[i, 0]))
+        head, was_mirrored = heads.setdefault(key, (int(i), mirrored))
+        if head == i:
+            continue
+        low, high = windows[i, :2] if mirrored == was_mirrored else -windows[i, 1::-1]
+        out[head, 0], out[head, 1] = max(out[head, 0], low), min(out[head, 1], high)
+        kept[i] = False
+    return (windows, rows) if kept.all() else (out[kept], rows[kept])
 
 
 def _concatenate(parts: Sequence[NDArray[np.intp]]) -> Rows:

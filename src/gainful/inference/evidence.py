@@ -65,13 +65,15 @@ def evidence_and_gradient(
     state, jitter = solution.state, solution.state.factor.jitter
     force = None if solution.implicit_force is None else solution.implicit_force()
     own = tuple(np.zeros(i.size) for i in data.instruments)
-    if instruments and force is None:
+    # Where windows were intersected, the ends belong to different answers, and no cavity to each.
+    at_cavities = force is None and not layout.is_intersected
+    if instruments and at_cavities:
         own = _by_cavities(data, layout, state)
     elif instruments:
         own = _by_differences(mean, kernel, data, inference, state.sites)
     pull = state.alpha if force is None else state.alpha + force
     G, diagonal = _covariance_gradient(state, force)
-    if instruments and force is None:
+    if instruments and at_cavities:
         own = tuple(a + b for a, b in zip(own, _gaussian_noise(data, layout, state, diagonal), strict=True))
     spread = G if layout.direct else layout.spread(np.ascontiguousarray(layout.spread(G).T)).T
     return Evidence(

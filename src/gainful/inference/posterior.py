@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -24,6 +24,7 @@ from gainful.inference.pullback import of_places, pull_back, pulled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
 from gainful.inference.solving import find_sites, warn_if_jittered, warn_if_unconverged
+from gainful.inference.sweep import cavity
 from gainful.inference.updating import (
     append_gaussian,
     extend_covariance,
@@ -34,12 +35,25 @@ from gainful.inference.updating import (
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
+from gainful.layout import functional
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
 
 __all__ = ["Posterior", "Predictive", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
+
+
+class KnownWindows(NamedTuple):
+    """Of `total` queries those (n,) whose value is known to lie between low and high, and its mean and variance as the
+    other answers have it."""
+
+    total: int
+    queries: NDArray[np.intp]
+    low: Array
+    high: Array
+    mean: Array
+    variance: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +202,25 @@ class Posterior:
         """The predictive distribution of the instrument's answers."""
         seen = self.marginals(instrument, X)
         return instrument.predict(*seen)
+
+    def known_windows(self, instrument: Instrument, X: ArrayLike) -> KnownWindows | None:
+        """The queries whose very value answers without noise have bounded; None where no answer was without noise."""
+        hard = self.data.layout.hard_windows if instrument.query != "set" else {}
+        if not hard:
+            return None
+        queries, _ = as_queries(instrument, X)
+        named = [functional(np.atleast_2d(each)) for each in queries]
+        mine = [i for i, (key, _) in enumerate(named) if key in hard]
+        found = [hard[named[i][0]] for i in mine]
+        turned = np.array([named[i][1] != each[3] for i, each in zip(mine, found, strict=True)], dtype=bool)
+        m, v = cavity(self._state, np.array([each[0] for each in found], dtype=np.intp))
+        low, high = np.array([each[1] for each in found]), np.array([each[2] for each in found])
+        sign = np.where(turned, -1.0, 1.0)
+        low, high = np.where(turned, -high, low), np.where(turned, -low, high)
+        left = v > 0.0  # a value that a number has told needs no window
+        return KnownWindows(
+            len(queries), np.array(mine, dtype=np.intp)[left], low[left], high[left], (sign * m)[left], v[left]
+        )
 
     def condition(self, more: Data) -> Posterior:
         """The posterior after more data: covariance and factor are extended, and the iteration starts from the

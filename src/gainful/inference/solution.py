@@ -113,6 +113,9 @@ def starting_sites(start: WarmStart | None, layout: Layout) -> Sites:
         if term.likelihood.gaussian:
             rows = term.rows[:, 0]
             precision[rows], shift[rows] = fresh.precision[rows], fresh.shift[rows]
+    if layout.is_intersected:  # a row that another speaks for has no site, whatever it had before
+        silent = np.setdiff1d(np.arange(layout.size), np.concatenate([term.rows.ravel() for term in layout.terms]))
+        precision[silent], shift[silent] = 0.0, 0.0
     return Sites(precision, shift, start.sites.blocks)
 
 

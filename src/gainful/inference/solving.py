@@ -12,6 +12,7 @@ from gainful.inference.convergence import Convergence
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.solution import Inference, Solution, WarmStart
+from gainful.instruments.window import Window
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
@@ -43,6 +44,7 @@ def find_sites(
     else:
         prior_mean = layout.pick(mean(layout.places))
         cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
+    _require_possible(layout)
     solution = method.solve(layout, prior_mean, cov, start)
     try:
         _require_consistent(solution)
@@ -52,6 +54,21 @@ def find_sites(
         solution = method.solve(layout, prior_mean, cov)  # the start may be what is wrong
         _require_consistent(solution)
     return solution
+
+
+def _require_possible(layout: Layout) -> None:
+    """Windows without noise of one value must overlap."""
+    for term in layout.terms:
+        if isinstance(term.likelihood, Window):
+            low, high, noise = term.answers.T
+            empty = np.flatnonzero((noise == 0.0) & ~(low < high))
+            if empty.size:
+                i = int(empty[0])
+                raise NumericalError(
+                    "answers without noise contradict each other: of one value, some say that it is above "
+                    f"{low[i]:.6g} and others that it is below {high[i]:.6g}; give the instrument some noise, or "
+                    "remove the contradiction"
+                )
 
 
 def _require_consistent(solution: Solution) -> None:

@@ -16,6 +16,7 @@ from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region, require_about
+from gainful.information.answered import entropy_if_answered
 from gainful.information.joint import information_estimate
 from gainful.information.mixture import mixture_information
 from gainful.information.region import region_information
@@ -59,6 +60,22 @@ def information(
     >>> information(prior, gf.Binary(), [[0.0]], pending=[gf.Query(gf.Binary(), [0.0])]).round(4).tolist()
     [0.2631]
     """
+    bits = _information(belief, instrument, places, about, pending)
+    left = entropy_if_answered(belief, instrument, places) if instrument.is_certain else None
+    if left is None:
+        return bits
+    # Certain given f, an answer tells its entropy about it, and no more about anything else.
+    about_all = isinstance(about, str) and about == "function" and not len(pending)
+    return np.where(np.isnan(left), bits, left if about_all else np.fmin(bits, left))
+
+
+def _information(
+    belief: Posterior | Belief,
+    instrument: Instrument,
+    places: ArrayLike,
+    about: str | Region,
+    pending: Sequence[Query],
+) -> Array:
     if isinstance(belief, Posterior) and isinstance(about, str) and about == "function":  # the usual question first
         if isinstance(pending, Sequence) and not len(pending):
             return information_given(instrument, *belief.marginals(instrument, places))
