@@ -17,7 +17,7 @@ from gainful.errors import (
 )
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
-from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, rank
+from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, Sampled, rank
 from gainful.information import Region, information, joint_information
 from gainful.instruments import (
     Binary,
@@ -104,6 +104,7 @@ __all__ = [
     "RationalQuadratic",
     "Real",
     "Region",
+    "Sampled",
     "Search",
     "Space",
     "Stream",

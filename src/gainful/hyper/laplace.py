@@ -22,6 +22,7 @@ from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
 from gainful.inference.posterior import Posterior, solve, warn_about
+from gainful.inference.sampled import smooth
 from gainful.instruments.answers import Answers
 from gainful.instruments.base import Instrument
 
@@ -111,7 +112,7 @@ class MGP:
             for h in (_STEP, -_STEP):
                 gp, data = fitted.problem.at(_moved(fitted.theta, int(i), h))
                 start = None if data.layout.gaussian else sites
-                pair.append(warn_about(solve(gp.mean, gp.kernel, data, fitted.problem.inference, start)))
+                pair.append(warn_about(solve(gp.mean, gp.kernel, data, smooth(fitted.problem.inference), start)))
             out.append((pair[0], pair[1]))
         return out
 

@@ -1,16 +1,20 @@
 """Inference: mean × kernel × data → posterior."""
 
-from gainful.inference.belief import Belief, MixtureAnswers
+from gainful.inference.belief import Belief
+from gainful.inference.checking import Check
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.laplace import Laplace
 from gainful.inference.posterior import Posterior, Predictive
 from gainful.inference.ranking import Ranking, rank
+from gainful.inference.sampled import Sampled
+from gainful.instruments.answers import MixtureAnswers
 
 __all__ = [
     "EP",
     "Belief",
+    "Check",
     "Convergence",
     "Exact",
     "Laplace",
@@ -19,5 +23,6 @@ __all__ = [
     "Predictive",
     "Ranking",
     "Result",
+    "Sampled",
     "rank",
 ]

@@ -7,34 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from gainful.checks import numbers
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
-from gainful.instruments.answers import Answers, DiscreteAnswers
+from gainful.instruments.answers import Answers, MixtureAnswers, mix
 from gainful.instruments.base import Instrument
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, repr=False)
-class MixtureAnswers:
-    """Predictive distributions of the same answer under several posteriors, with their weights (S,)."""
-
-    parts: tuple[Answers, ...]
-    weights: Array
-
-    @property
-    def mean(self) -> Array:
-        return np.einsum("s,sm->m", self.weights, np.stack([p.mean for p in self.parts]))
-
-    def log_prob(self, answers: ArrayLike) -> Array:
-        """Log density of one answer per place."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.weights)[:, None] + np.stack([p.log_prob(answers) for p in self.parts])
-        return np.asarray(logsumexp(logs, axis=0))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -90,10 +71,4 @@ class Belief:
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers | MixtureAnswers:
         """The predictive distribution of the answers, hyperparameters or models integrated out."""
         parts = tuple(p.answers(instrument, X) for p in self.posteriors)
-        first = parts[0]
-        if isinstance(first, DiscreteAnswers):
-            logs = np.stack([p.log_probabilities for p in parts if isinstance(p, DiscreteAnswers)])
-            with np.errstate(divide="ignore"):
-                mixed = logsumexp(np.log(self.weights)[:, None, None] + logs, axis=0)
-            return DiscreteAnswers(first.values, np.asarray(mixed))
-        return MixtureAnswers(parts, self.weights)
+        return mix(parts, self.weights)

@@ -89,6 +89,22 @@ class Conditioned:
         """W R C[:, rows], (F, n): Cov[g_rows] = C_rows − halfᵀ D half."""
         return matmul(self.inverse_root, self.root.times(self.prior_cov[:, rows]))
 
+    def reduction(self, seen: Array) -> Array:
+        """H = L⁻¹ R c, (F, M), for seen c = A k(Z, x): Cov[f] = k − Hᵀ D H."""
+        return self.factor.half(self.root.times(seen))
+
+    def signed(self, half: Array) -> Array:
+        """D H, for H of any number of axes."""
+        return self.factor.signed(half)
+
+    def square(self, half: Array) -> Array:
+        """Σ_i D_i H_i² along the first axis."""
+        return self.factor.square(half)
+
+    def pulled(self, seen: Array) -> Array:
+        """S c = Rᵀ B⁻¹ R c, (F, M): Var[f] = k − cᵀ S c."""
+        return self.root.transposed_times(self.factor.solve(self.root.times(seen)))
+
     def correlations(self, rows: Rows) -> Array:
         """Correlations of these uncoupled rows with each other, (n, n), zero on the diagonal.
 

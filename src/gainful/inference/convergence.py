@@ -42,6 +42,11 @@ class Result(Enum):
         "stopped after {iterations} Newton steps with forces balanced to {residual:.1e}; use EP, or choose milder "
         "hyperparameters"
     )
+    SAMPLED = "sampled in {iterations} steps"
+    NOT_MIXED = (
+        "after {iterations} steps the draws still remember where they began (correlation {residual:.2f}); give the "
+        "instruments noise, or take more draws and compare"
+    )
     ASSUMED = "sites assumed for pending queries"
 
     @property
@@ -51,7 +56,7 @@ class Result(Enum):
 
 
 _CONVERGED = frozenset(
-    {Result.EXACT, Result.CONVERGED, Result.CONVERGED_TO_PRECISION, Result.MODE_FOUND, Result.ASSUMED}
+    {Result.EXACT, Result.CONVERGED, Result.CONVERGED_TO_PRECISION, Result.MODE_FOUND, Result.SAMPLED, Result.ASSUMED}
 )
 
 

@@ -20,6 +20,7 @@ from scipy.linalg import blas
 from gainful.data import Data
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
+from gainful.inference.sampled import smooth
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, as_start
 from gainful.inference.sweep import cavity
@@ -46,7 +47,7 @@ class Evidence:
 
 def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None) -> float:
     """The log evidence alone."""
-    layout = data.layout
+    layout, inference = data.layout, smooth(inference)
     cov = layout.covariance(kernel.matrix(layout.places, layout.places))
     return inference.solve(layout, layout.pick(mean(layout.places)), cov, as_start(start)).log_evidence
 
@@ -55,7 +56,7 @@ def evidence_and_gradient(
     mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None, instruments: bool = True
 ) -> Evidence:
     """The log evidence and its gradient; without `instruments` theirs is left out (zeros)."""
-    layout = data.layout
+    layout, inference = data.layout, smooth(inference)
     if not layout.size:
         nothing = inference.solve(layout, np.zeros(0), np.zeros((0, 0)))
         return Evidence(0.0, np.zeros(kernel.size), np.zeros(mean.size), (), nothing.sites, nothing.convergence, 0.0)

@@ -15,12 +15,15 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table
+from gainful.checks import finite_table, is_number, require
 from gainful.data import Data, as_queries, column_names, require_columns
 from gainful.errors import InvalidInput, NumericalError
+from gainful.inference.checking import Check, compare
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
+from gainful.inference.draws import Draws
 from gainful.inference.pullback import of_places, pull_back, pulled
+from gainful.inference.sampled import Sampled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
 from gainful.inference.solving import find_sites, warn_if_jittered, warn_if_unconverged
@@ -32,7 +35,7 @@ from gainful.inference.updating import (
     is_extendable,
     remove_gaussian,
 )
-from gainful.instruments.answers import Answers
+from gainful.instruments.answers import Answers, MixtureAnswers, mix
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.layout import functional
@@ -42,6 +45,8 @@ from gainful.numerics.blas import matmul
 __all__ = ["Posterior", "Predictive", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
+
+_MOST_CHECKED = 500  # places at which a posterior is compared with the exact one
 
 
 class KnownWindows(NamedTuple):
@@ -95,8 +100,18 @@ class Posterior:
         return self.solution.state.factor.jitter
 
     @property
+    def draws(self) -> Draws | None:
+        """Draws of the latent values, where inference was by sampling."""
+        return self.solution.draws
+
+    @property
     def _state(self) -> Conditioned:
         return self.solution.state
+
+    @property
+    def _known(self) -> Conditioned | Draws:
+        """What the answers take off covariances."""
+        return self.solution.state if self.solution.draws is None else self.solution.draws
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
@@ -107,7 +122,7 @@ class Posterior:
         """Var[f] at each place, (M,)."""
         places = self._places(X)
         prior = self.kernel.diag(places)
-        out = prior - self._state.factor.square(self._half(places))
+        out = prior - self._known.square(self._half(places))
         return self._refine_measured(places, prior, out)
 
     def covariance(self, X: ArrayLike, Z: ArrayLike | None = None, half: Array | None = None) -> Array:
@@ -116,22 +131,32 @@ class Posterior:
         own = self._half(places)
         others = places if Z is None else self._places(Z, "Z")
         other_half = own if Z is None else self._half(others) if half is None else half
-        out = self.kernel.matrix(places, others) - matmul(self._state.factor.signed(own).T, other_half)
+        out = self.kernel.matrix(places, others) - matmul(self._known.signed(own).T, other_half)
         if Z is None:
             out.flat[:: len(out) + 1] = np.maximum(np.diagonal(out), 0.0)
         return out
 
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
-        places = self._places(X)
-        values, vectors = np.linalg.eigh(self.covariance(places))
+        places, source = self._places(X), np.random.default_rng(rng)
+        if self.draws is None:
+            return self.mean(places) + source.standard_normal((size, len(places))) @ self._root(places).T
+        seen = self.data.layout.pick(self._cross(places))
+        half, signed = self.draws.within(seen)
+        root = self._root(places, self.kernel.matrix(places, places) - matmul(signed.T, half))
+        drawn = source.permutation(np.arange(size) % len(self.draws))  # each as often as any other
+        means = self.draws.means(self.prior_mean(places), seen)[drawn]
+        return means + source.standard_normal((size, len(places))) @ root.T
+
+    def _root(self, places: Array, cov: Array | None = None) -> Array:
+        """A root of this covariance of f at the places, or of the belief's, (M, M)."""
+        values, vectors = np.linalg.eigh(self.covariance(places) if cov is None else cov)
         # Rounding is relative to the prior's variance, however little of it is left.
         if values.size and values[0] < -1e-8 * float(np.max(self.kernel.diag(places))):
             raise NumericalError(
                 "the posterior covariance of these places is not positive definite in double precision"
             )
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return self.mean(places) + np.random.default_rng(rng).standard_normal((size, len(places))) @ root.T
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def predict(self, X: ArrayLike | Predictive) -> Predictive:
         """Mean and variance of f at each place, held together with the places: see `Predictive`."""
@@ -155,7 +180,7 @@ class Posterior:
         flat = queries.reshape(n * k, d)
         mean = self.mean(flat).reshape(n, k)
         half = self._half(self._places(flat)).reshape(-1, n, k)
-        signed = self._state.factor.signed(half)
+        signed = self._known.signed(half)
         cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
         if instrument.query == "set":
             return mean, cov
@@ -165,7 +190,7 @@ class Posterior:
         """Mean and variance of f at each place, from one cross-covariance."""
         prior, cross = self.kernel.diag(places), self._cross(places)
         mean = self.prior_mean(places) + matmul(cross.T, self._weights)
-        variance = prior - self._state.factor.square(self._half_of(cross))
+        variance = prior - self._known.square(self._half_of(cross))
         return mean, self._refine_measured(places, prior, variance)
 
     def pullback(
@@ -188,20 +213,64 @@ class Posterior:
         at_places = of_places(instrument.query, d_mean, d_cov)
         each = queries[:, None] if instrument.query == "place" else queries
         layout = self.data.layout
-        state = self._state
-        out = pull_back(self.prior_mean, self.kernel, layout, state, each, *at_places, watched, d_cross, pulled_there)
+        out = pull_back(
+            self.prior_mean, self.kernel, layout, self._known, each, *at_places, watched, d_cross, pulled_there
+        )
         return out.reshape(queries.shape)
 
     def pulled(self, watched: Array) -> Array | None:
         """What `pullback` needs of watched places, (R, d) or pairs (R, 2, d), whatever moves; None without data."""
         if not len(self.data):
             return None
-        return pulled(self.kernel, self.data.layout, self._state, watched.reshape(-1, watched.shape[-1]))
+        return pulled(self.kernel, self.data.layout, self._known, watched.reshape(-1, watched.shape[-1]))
 
-    def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
+    def answers(self, instrument: Instrument, X: ArrayLike) -> Answers | MixtureAnswers:
         """The predictive distribution of the instrument's answers."""
-        seen = self.marginals(instrument, X)
-        return instrument.predict(*seen)
+        if self.draws is None:
+            return instrument.predict(*self.marginals(instrument, X))
+        means, within = self.by_draw(X, instrument)
+        return mix([instrument.predict(mean, within) for mean in means], np.full(len(means), 1.0 / len(means)))
+
+    def by_draw(self, X: ArrayLike, instrument: Instrument | None = None) -> tuple[Array, Array]:
+        """Mean of f, or of what an instrument sees, given each draw, (S, M) or (S, M, k), and the (co)variance that all
+        share. Without draws there is one such mean, the belief's own."""
+        if self.draws is None:
+            mean, spread = self._moments(self._places(X)) if instrument is None else self.marginals(instrument, X)
+            return mean[None], spread
+        queries = self._places(X)[:, None] if instrument is None else as_queries(instrument, X)[0]
+        each = queries[:, None] if queries.ndim == 2 else queries
+        n, k, d = each.shape
+        places = self._places(each.reshape(n * k, d))
+        seen = self.data.layout.pick(self._cross(places))
+        means = self.draws.means(self.prior_mean(places), seen).reshape(-1, n, k)
+        half, signed = (part.reshape(-1, n, k) for part in self.draws.within(seen))
+        cov = _within(self.kernel, each) - np.einsum("fni,fnj->nij", signed, half)
+        if instrument is not None and instrument.query == "set":
+            return means, cov
+        if instrument is None or instrument.query == "place":
+            return means[:, :, 0], np.maximum(cov[:, 0, 0], 0.0)
+        spread = np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
+        return means[:, :, 0] - means[:, :, 1], spread
+
+    def check(self, X: ArrayLike | None = None, *, draws: int = 2000, seed: int = 0, level: float = 0.95) -> Check:
+        """How far this posterior is from the exact one, at X or where was measured: bands, spreads, evidence.
+
+        The exact one is `draws` draws of the latent values (`Sampled`): some seconds for a hundred answers. Printed, it
+        says it in words; it is true when the bands hold what they say.
+
+        >>> import gainful as gf
+        >>> look = gf.Binary()
+        >>> posterior = gf.GP(gf.SE(0.3)).condition(gf.Data().add(look, [[0.0], [0.2], [0.9]], [1, 1, 0]))
+        >>> bool(posterior.check())
+        True
+        """
+        inside = is_number(level) and 0.0 < level < 1.0
+        require(inside, "level", "a probability between 0 and 1", level, "0.95 for bands of 95 %")
+        exact = solve(self.prior_mean, self.kernel, self.data, Sampled(draws, seed))
+        warn_if_unconverged(exact.convergence, stacklevel=3)
+        measured = np.unique(self.data.layout.places, axis=0)
+        spread_over = np.linspace(0, len(measured) - 1, min(len(measured), _MOST_CHECKED)).astype(int)
+        return compare(self, exact, measured[spread_over] if X is None else self._places(X), float(level))
 
     def known_windows(self, instrument: Instrument, X: ArrayLike) -> KnownWindows | None:
         """The queries whose very value answers without noise have bounded; None where no answer was without noise."""
@@ -271,7 +340,7 @@ class Posterior:
     @cached_property
     def _weights(self) -> Array:
         """Aᵀα, (P,)."""
-        return self.data.layout.spread(self._state.alpha)
+        return self.data.layout.spread(self._known.alpha)
 
     def half(self, X: ArrayLike) -> Array:
         """L⁻¹ R A k(Z, x), (F, M): what the data take off a covariance is a product of two of these."""
@@ -282,7 +351,7 @@ class Posterior:
         return self._half_of(self._cross(places))
 
     def _half_of(self, cross: Array) -> Array:
-        return self._state.factor.half(self._state.root.times(self.data.layout.pick(cross)))
+        return self._known.reduction(self.data.layout.pick(cross))
 
     def _cross(self, places: Array) -> Array:
         """k(Z, x), (P, M)."""
@@ -305,7 +374,7 @@ class Posterior:
         for i in lost:
             row = seen.get((places[i] + 0.0).tobytes())
             if row is not None and row not in blocked:
-                variance[i] = self._state.variance[row]
+                variance[i] = self._known.variance[row]
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.inference.conditioned import Conditioned
+from gainful.inference.draws import Draws
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
@@ -18,7 +19,7 @@ def pull_back(
     prior_mean: Mean,
     kernel: Kernel,
     layout: Layout,
-    state: Conditioned,
+    state: Conditioned | Draws,
     queries: Array,
     d_mean: Array,
     d_cov: Array,
@@ -28,7 +29,7 @@ def pull_back(
 ) -> Array:
     """dL/dX, of the shape of queries (n, k, d), from dL/dmean (n, k) and dL/dcov (n, k, k) at their places.
 
-    With c = A k(Z, x) and S = Rᵀ B⁻¹ R:  dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
+    With c = A k(Z, x) and S c as `pulled`: dL/dc = α d_mean − 2 S c d_cov, which the kernel pulls back to the places.
     L may also depend on covariances with f at watched places by d_cross; see `Posterior.pullback`. `pulled_there` is
     S c of those places, where it is known already.
     """
@@ -55,10 +56,9 @@ def pull_back(
     return np.asarray(out.reshape(queries.shape))
 
 
-def pulled(kernel: Kernel, layout: Layout, state: Conditioned, places: Array) -> Array:
-    """S c = Rᵀ B⁻¹ R A k(Z, x), (F, M)."""
-    seen = state.root.times(layout.pick(kernel.matrix(layout.places, places)))
-    return state.root.transposed_times(state.factor.solve(seen))
+def pulled(kernel: Kernel, layout: Layout, state: Conditioned | Draws, places: Array) -> Array:
+    """S c with c = A k(Z, x), (F, M): what the answers take off a variance is cᵀ S c."""
+    return state.pulled(layout.pick(kernel.matrix(layout.places, places)))
 
 
 def of_places(query: str, d_mean: Array, d_cov: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
+from gainful.inference.draws import Draws
 from gainful.inference.sites import Block, Sites
 from gainful.instruments.base import Rows, Term
 from gainful.layout import Layout
@@ -34,6 +35,7 @@ class Solution:
     convergence: Convergence
     low: LowRank | None = None
     implicit_force: Callable[[], Array] | None = None
+    draws: Draws | None = None  # of the latent values, where inference was by sampling
 
     @property
     def sites(self) -> Sites:

@@ -17,6 +17,7 @@ from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import of_probabilities
 from gainful.instruments import Instrument
+from gainful.instruments.answers import DiscreteAnswers
 from gainful.numerics.normal import log_ndtr_between
 
 __all__ = ["entropy_if_answered"]
@@ -27,7 +28,8 @@ Array = NDArray[np.float64]
 def entropy_if_answered(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array | None:
     """H[answer] in bits where a window is known of the value that is asked for, NaN elsewhere, (M,).
 
-    None where that cannot be: the instrument has noise, or no answer so far was without it.
+    None where that cannot be: the instrument has noise, or no answer so far was without it. Draws of the latent values
+    know it everywhere.
 
     >>> import gainful as gf
     >>> rank = gf.Ordinal([0.0, 1.0], noise=0.0)
@@ -38,6 +40,10 @@ def entropy_if_answered(belief: Posterior | Belief, instrument: Instrument, plac
     channel = instrument.channel() if instrument.is_certain else None
     if channel is None or not channel.is_discrete or channel.any_of:
         return None
+    if isinstance(belief, Posterior) and belief.draws is not None:  # which forget no edge
+        predicted = belief.answers(instrument, places)
+        assert isinstance(predicted, DiscreteAnswers)
+        return of_probabilities(predicted.log_probabilities) + 0.0
     parts = (belief,) if isinstance(belief, Posterior) else belief.posteriors
     weights = np.ones(1) if isinstance(belief, Posterior) else belief.weights
     windows = parts[0].known_windows(instrument, places)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from gainful.errors import InvalidInput
 from gainful.numerics.normal import log_ndtr_between, log_pdf
@@ -15,7 +17,7 @@ from gainful.numerics.normal import log_ndtr_between, log_pdf
 Array = NDArray[np.float64]
 _SURE = 1e-150  # a spread below which an answer is certain
 
-__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "NormalAnswers", "NumericAnswers"]
+__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "MixtureAnswers", "NormalAnswers", "NumericAnswers", "mix"]
 
 
 @dataclass(frozen=True)
@@ -112,3 +114,32 @@ class NumericAnswers:
 
 
 Answers = NormalAnswers | IntervalAnswers | DiscreteAnswers | NumericAnswers
+
+
+@dataclass(frozen=True, repr=False)
+class MixtureAnswers:
+    """Predictive distributions of the same answer under several posteriors, with their weights (S,)."""
+
+    parts: tuple[Answers | MixtureAnswers, ...]
+    weights: Array
+
+    @property
+    def mean(self) -> Array:
+        return np.einsum("s,sm->m", self.weights, np.stack([p.mean for p in self.parts]))
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log density of one answer per place."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights)[:, None] + np.stack([p.log_prob(answers) for p in self.parts])
+        return np.asarray(logsumexp(logs, axis=0))
+
+
+def mix(parts: Sequence[Answers | MixtureAnswers], weights: Array) -> Answers | MixtureAnswers:
+    """The predictive distribution that is each of these with its weight (S,)."""
+    first = parts[0]
+    if not isinstance(first, DiscreteAnswers):
+        return MixtureAnswers(tuple(parts), weights)
+    logs = np.stack([p.log_probabilities for p in parts if isinstance(p, DiscreteAnswers)])
+    with np.errstate(divide="ignore"):
+        mixed = logsumexp(np.log(weights)[:, None, None] + logs, axis=0)
+    return DiscreteAnswers(first.values, np.asarray(mixed))
