@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.inference.adjusted import Adjusted
 from gainful.inference.conditioned import Conditioned
 from gainful.numerics.blas import matmul
 
@@ -26,10 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """base: the belief given the numbers; basis T (D, F); values z (S, D); the standard error of the log evidence.
-
-    It stands where a `Conditioned` does when predictions ask what the answers take off a covariance.
-    """
+    """base: the belief given the numbers; basis T (D, F); values z (S, D); the standard error of the log evidence."""
 
     base: Conditioned
     basis: Array
@@ -45,39 +43,15 @@ class Draws:
         return np.asarray(self.values.mean(axis=0))
 
     @cached_property
-    def alpha(self) -> Array:
-        """E[f(x)] = m(x) + cᵀ α, (F,)."""
-        return self.base.alpha + matmul(self.basis.T, self.centre)
-
-    @cached_property
-    def _turned(self) -> tuple[Array, Array]:
-        """I − Cov z = Vᵀ D V: the rows of V T, (D, F), and the signs D."""
+    def adjusted(self) -> Adjusted:
+        """The mean and the covariance of f: with I − Cov z = Vᵀ D V, the draws take (V T c)ᵀ D (V T c) off it."""
         off = self.values - self.centre
         values, vectors = np.linalg.eigh(np.eye(off.shape[1]) - matmul(off.T, off) / len(off))
         turned = np.sqrt(np.abs(values))[:, None] * matmul(vectors.T, self.basis)
-        return turned, np.where(values < 0.0, -1.0, 1.0)
+        alpha = self.base.alpha + matmul(self.basis.T, self.centre)
+        return Adjusted(self.base, turned, np.where(values < 0.0, -1.0, 1.0), alpha, self._variance())
 
-    def reduction(self, seen: Array) -> Array:
-        """H with Cov[f] = k − Hᵀ D H, (F + D, M), for seen = A k(Z, x)."""
-        return np.concatenate([self.base.reduction(seen), matmul(self._turned[0], seen)])
-
-    def signed(self, half: Array) -> Array:
-        """D H, for H of any number of axes."""
-        size = self.base.factor.size
-        sign = self._turned[1].reshape(-1, *[1] * (half.ndim - 1))
-        return np.concatenate([self.base.signed(half[:size]), sign * half[size:]])
-
-    def square(self, half: Array) -> Array:
-        """Σ_i D_i H_i² along the first axis."""
-        return np.asarray(np.sum(half * self.signed(half), axis=0))
-
-    def pulled(self, seen: Array) -> Array:
-        """S c with Var[f] = k − cᵀ S c."""
-        turned, sign = self._turned
-        return self.base.pulled(seen) + matmul(turned.T, sign[:, None] * matmul(turned, seen))
-
-    @cached_property
-    def variance(self) -> Array:
+    def _variance(self) -> Array:
         """Var[g_i] of every row, (F,)."""
         spread = np.var(matmul(matmul(self.values, self.basis), self.base.prior_cov), axis=0)
         within = self.base.variance - np.sum(matmul(self.basis, self.base.prior_cov) ** 2, axis=0)

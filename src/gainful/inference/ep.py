@@ -11,20 +11,24 @@ rows of Gaussian answers and log_z the contribution of the others,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.checks import is_number, is_whole
 from gainful.errors import InvalidInput, NumericalError
+from gainful.inference.adjusted import Response
 from gainful.inference.compressed import Compressed, compress
 from gainful.inference.conditioned import Conditioned, condition_on, grow
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.damped import Damped
 from gainful.inference.iterations import Iteration, Point, Problem, attainable, first_to_end
 from gainful.inference.newton import Newton
+from gainful.inference.response import respond
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Solution, WarmStart, gaussian_evidence, starting_sites
+from gainful.inference.sweep import sweep
 from gainful.layout import Layout
 from gainful.numerics.lowrank import LowRank, low_rank
 
@@ -52,14 +56,17 @@ class EP:
     """Expectation propagation. `tolerance` bounds the mismatch of tilted and fitted moments, in posterior standard
     deviations.
 
-    Every observation's mean and variance are matched; exact for one observation of any kind and for Gaussian answers.
+    Every observation's mean and variance are matched; exact for one observation that sees one value, and for numbers.
     Undamped parallel updates oscillate when answers are many and one-sided, so the iteration is accelerated
-    (Anderson, with `memory` past steps) and backs off whenever the mismatch grows.
+    (Anderson, with `memory` past steps) and backs off whenever the mismatch grows. Where hard answers say nearly the
+    same the sites' spreads are too small; with `response` those of predictions are then by linear response
+    (`response.py`).
     """
 
     tolerance: float = 1e-10
     max_iterations: int = 300
     memory: int = 6
+    response: bool = True
 
     def __post_init__(self) -> None:
         kinds = is_number(self.tolerance) and is_whole(self.max_iterations) and is_whole(self.memory)
@@ -150,7 +157,13 @@ class EP:
         elif end.residual <= attainable(state):
             result = Result.CONVERGED_TO_PRECISION
         evidence = gaussian_evidence(layout, state) + end.swept.log_z
-        return Solution(state, evidence, Convergence(result, end.iterations, end.residual), low)
+        settled = self.response and result in (Result.CONVERGED, Result.CONVERGED_TO_PRECISION)
+        later = partial(_response, layout, state) if settled else None
+        return Solution(state, evidence, Convergence(result, end.iterations, end.residual), low, respond=later)
+
+
+def _response(layout: Layout, state: Conditioned) -> Response | None:
+    return respond(layout, state, sweep(layout, state))
 
 
 def _low_rank_root(cov: Array, sites: Sites, start: WarmStart | None) -> LowRank | None:

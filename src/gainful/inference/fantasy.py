@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Batch, Data, Query
+from gainful.inference.adjusted import Response
 from gainful.inference.belief import Belief
 from gainful.inference.conditioned import condition_on
 from gainful.inference.convergence import Convergence, Result
@@ -52,7 +53,7 @@ def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
         precision, likeliest = expected_sites(query.instrument, m, v)
         data = data.join(Data((Batch(query.instrument, here, likeliest),)))
         sites.append((precision[0], _keeping(precision[0], m[0])))
-    return replace(belief, inference=_Held(belief.sites, tuple(sites))).condition(data)
+    return replace(belief, inference=_Held(belief.sites, tuple(sites), belief.response)).condition(data)
 
 
 def _keeping(precision: Array, m: Array) -> Array:
@@ -149,7 +150,7 @@ def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:
         grow = np.eye(v.shape[1]) + p.d2[0] @ v[0]
         precision_matrix = -np.linalg.solve(grow, p.d2[0])
         site = 0.5 * (precision_matrix + precision_matrix.T), np.linalg.solve(grow, p.d1[0] - p.d2[0] @ m[0])
-    held = replace(posterior, inference=_Held(posterior.sites, (site,)))
+    held = replace(posterior, inference=_Held(posterior.sites, (site,), posterior.response))
     return held.condition(Data((batch,))), float(p.log_z[0])
 
 
@@ -158,11 +159,12 @@ class _Held:
     """The sites so far stay as they are, those of the answers to come are given: conditioning and nothing else.
 
     `counted` are the precision and the shift of each new site, in the order of the data; the shift of an infinite
-    precision is the answer itself.
+    precision is the answer itself. Spreads are corrected as they were before.
     """
 
     known: Sites
     counted: tuple[tuple[Array, Array], ...]
+    response: Response | None = None
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
         old = self.known.size
@@ -182,4 +184,5 @@ class _Held:
             precision[row:], shift[row:] = start.sites.precision[row:], start.sites.shift[row:]
             blocks += [block for block in start.sites.blocks if int(block.rows[0, 0]) >= row]
         state = condition_on(Sites(precision, shift, tuple(blocks)), mean, cov)
-        return Solution(state, np.nan, Convergence(Result.ASSUMED))  # which has no evidence: nothing was answered
+        # There is no evidence: nothing was answered.
+        return Solution(state, np.nan, Convergence(Result.ASSUMED), respond=lambda: self.response)

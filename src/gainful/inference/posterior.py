@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.checks import finite_table, is_number, require
 from gainful.data import Data, as_queries, column_names, require_columns
 from gainful.errors import InvalidInput, NumericalError
+from gainful.inference.adjusted import Adjusted, Response
 from gainful.inference.checking import Check, compare
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
@@ -108,10 +109,17 @@ class Posterior:
     def _state(self) -> Conditioned:
         return self.solution.state
 
-    @property
-    def _known(self) -> Conditioned | Draws:
-        """What the answers take off covariances."""
-        return self.solution.state if self.solution.draws is None else self.solution.draws
+    @cached_property
+    def response(self) -> Response | None:
+        """How the sites' spreads are corrected; None where they are taken as they are."""
+        return None if self.solution.respond is None else self.solution.respond()
+
+    @cached_property
+    def _known(self) -> Conditioned | Adjusted:
+        """The belief about g that predictions come from: the sites', corrected where that is known."""
+        if self.draws is not None:
+            return self.draws.adjusted
+        return self._state if self.response is None else self.response.adjust(self._state)
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.inference.adjusted import Adjusted
 from gainful.inference.conditioned import Conditioned
-from gainful.inference.draws import Draws
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
@@ -19,7 +19,7 @@ def pull_back(
     prior_mean: Mean,
     kernel: Kernel,
     layout: Layout,
-    state: Conditioned | Draws,
+    state: Conditioned | Adjusted,
     queries: Array,
     d_mean: Array,
     d_cov: Array,
@@ -56,7 +56,7 @@ def pull_back(
     return np.asarray(out.reshape(queries.shape))
 
 
-def pulled(kernel: Kernel, layout: Layout, state: Conditioned | Draws, places: Array) -> Array:
+def pulled(kernel: Kernel, layout: Layout, state: Conditioned | Adjusted, places: Array) -> Array:
     """S c with c = A k(Z, x), (F, M): what the answers take off a variance is cᵀ S c."""
     return state.pulled(layout.pick(kernel.matrix(layout.places, places)))
 

@@ -7,7 +7,7 @@ What remains is the error of `draws` draws.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,8 @@ class Sampled:
         log_evidence = gaussian_evidence(layout, base) + found.log_normaliser + float(np.log(np.diag(spread)).sum())
         result = Result.SAMPLED if found.forgotten else Result.NOT_MIXED
         convergence = Convergence(result, found.steps, found.memory)
-        return Solution(state, log_evidence, convergence, draws=draws)
+        respond = None if near is None else near.respond
+        return Solution(state, log_evidence, convergence, draws=draws, respond=respond)
 
     def _near(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None) -> Solution | None:
         """The approximation to begin from; None where there is none, and the draws begin from the prior."""
@@ -89,8 +90,10 @@ class Sampled:
 
 
 def smooth(inference: Inference) -> Inference:
-    """The same inference, or of a sampled one the approximation around which it samples: draws have no gradient."""
-    return inference.around if isinstance(inference, Sampled) else inference
+    """An inference whose results have derivatives in the hyperparameters: draws have none, nor has a correction of
+    spreads that begins at a threshold."""
+    plain = inference.around if isinstance(inference, Sampled) else inference
+    return replace(plain, response=False) if isinstance(plain, EP) else plain
 
 
 def _whitened(base: Conditioned, rows: Rows) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.inference.adjusted import Response
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
 from gainful.inference.draws import Draws
@@ -36,6 +37,7 @@ class Solution:
     low: LowRank | None = None
     implicit_force: Callable[[], Array] | None = None
     draws: Draws | None = None  # of the latent values, where inference was by sampling
+    respond: Callable[[], Response | None] | None = None  # how spreads are to be corrected, worked out when first asked
 
     @property
     def sites(self) -> Sites:

@@ -24,6 +24,7 @@ class Window:
     """The likelihood of all answers of this kind together: `answers` are (n, 3), each with its lo, hi and noise."""
 
     gaussian = False
+    log_concave = True
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
         return partition(answers[:, 0], answers[:, 1], answers[:, 2], m, v)

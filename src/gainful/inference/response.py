@@ -1,0 +1,80 @@
+"""Spreads by linear response: EP's means know more about the covariance than its sites do.
+
+A field h(x′) on f, which shifts the prior mean by k(·, x′), moves the mean of f(x) by their covariance: of the exact
+posterior that is an identity, and of EP's means it is an estimate of the covariance that counts how every site answers
+to the field (Opper & Winther 2004). The sites' own covariance holds them still, and is too small where many hard
+answers say nearly the same.
+
+In the units of `jacobian.py`, with R = I + C the correlations of the rows, a field that moves the rows' means by e
+standard deviations changes the sites to (t, s) with
+
+    t + q∘(C² t) + p∘(C (r∘(C² t))) = p∘e,     s = −r∘(C² t)
+
+where C² is entry by entry, p, q, r are t_from_mean, t_from_variance, s_from_variance. So
+
+    Cov[f(x), f(x′)] = (EP's) + e(x)ᵀ W e(x′),     W = −r∘C² (I + q∘C² + p∘C (r∘C²))⁻¹ p
+
+which is exact where EP's mean is for every prior mean: for numbers, and for one answer of any kind.
+
+How much it matters is told by the leading correction of EP's evidence (Opper, Paquet & Winther 2013), from the skewness
+γ and the excess kurtosis κ of the tilted distributions: ½ Σ_{i≠j} (γ_i γ_j ρ³/6 + κ_i κ_j ρ⁴/24).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.inference.adjusted import Response
+from gainful.inference.conditioned import Conditioned
+from gainful.inference.jacobian import jacobian
+from gainful.inference.sweep import Sweep
+from gainful.layout import Layout
+from gainful.numerics.blas import matmul
+
+__all__ = ["respond"]
+
+Array = NDArray[np.float64]
+
+_DOUBT = 0.1  # nats of the evidence's leading correction, above which spreads are corrected
+_SMALL = 1e-10  # of the largest: directions of W with less are left out
+
+
+def respond(layout: Layout, state: Conditioned, swept: Sweep) -> Response | None:
+    """How spreads are to be corrected; None where EP has little to correct, or sites are coupled or not log-concave.
+
+    The last are where EP may have several fixed points, and the response of one is no estimate.
+    """
+    found = jacobian(layout, state, swept)
+    if found is None or not all(_is_steady(term.likelihood) for term, *_ in swept.tilted):
+        return None
+    C, squares, size = found.correlations, found.squares, len(found.sd)
+    if _leading_correction(swept, C) < _DOUBT:
+        return None
+    p, q, r = (each[:, None] for each in (found.t_from_mean, found.t_from_variance, found.s_from_variance))
+    system = np.eye(size) + q * squares + p * matmul(C, r * squares)
+    W = -(r * squares) @ np.linalg.solve(system, np.diag(found.t_from_mean))
+    W = W / found.sd / found.sd[:, None]
+    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    kept = np.abs(values) > _SMALL * np.max(np.abs(values), initial=0.0)
+    root = np.sqrt(np.abs(values[kept]))[:, None] * vectors[:, kept].T
+    return Response(layout.scalar_rows, root, np.sign(values[kept]))
+
+
+def _is_steady(likelihood: object) -> bool:
+    return bool(getattr(likelihood, "log_concave", False))
+
+
+def _leading_correction(swept: Sweep, correlations: Array) -> float:
+    """What the evidence lacks at first, in nats."""
+    shapes = [
+        (p.third / p.shrink**1.5, p.fourth / p.shrink**2)
+        for p in (tilted.partition for tilted in swept.tilted)
+        if p.third.shape == p.log_z.shape
+    ]
+    if len(shapes) < len(swept.tilted):  # of others the shapes are not known in closed form: correct them all
+        return np.inf
+    skew, kurtosis = (np.concatenate(each) for each in zip(*shapes, strict=True))
+    cubes = correlations**3
+    by_skew, by_kurtosis = skew @ cubes @ skew / 6.0, kurtosis @ (cubes * correlations) @ kurtosis / 24.0
+    return 0.5 * float(by_skew + by_kurtosis)
