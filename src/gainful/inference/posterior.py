@@ -2,6 +2,8 @@
 
 mean(x)     = m(x) + k(x, Z) Aᵀ α
 variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
+
+Places are taken in blocks, so that arrays (N, M) on the way stay within bounds (`numerics/memory`), however many places.
 """
 
 from __future__ import annotations
@@ -36,10 +38,14 @@ from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
+from gainful.numerics.memory import WORKING, blocks, in_blocks, require_room
+from gainful.numerics.rows import find_rows
 
 __all__ = ["Posterior", "Predictive", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
+
+_PAIRS = 512  # queries at a time whose places are pulled back against each other
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,22 +93,36 @@ class Posterior:
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
         places = self._places(X)
-        return self.prior_mean(places) + matmul(self._cross(places).T, self._weights)
+
+        def of(part: slice) -> Array:
+            return self.prior_mean(places[part]) + matmul(self._cross(places[part]).T, self._weights)
+
+        return in_blocks(of, len(places), self._each)
 
     def variance(self, X: ArrayLike) -> Array:
         """Var[f] at each place, (M,)."""
         places = self._places(X)
-        prior = self.kernel.diag(places)
-        out = prior - self._state.factor.square(self._half(places))
-        return self._refine_measured(places, prior, out)
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            prior = self.kernel.diag(here)
+            return self._refine_measured(here, prior, prior - self._state.factor.square(self._half(here)))
+
+        return in_blocks(of, len(places), self._each)
 
     def covariance(self, X: ArrayLike, Z: ArrayLike | None = None, half: Array | None = None) -> Array:
         """Cov[f(X), f(Z)], (M, M) or (M, L); `half` is that of Z, `posterior.half(Z)`, where it is known already."""
         places = self._places(X)
-        own = self._half(places)
         others = places if Z is None else self._places(Z, "Z")
-        other_half = own if Z is None else self._half(others) if half is None else half
-        out = self.kernel.matrix(places, others) - matmul(self._state.factor.signed(own).T, other_half)
+        require_room("X", len(places), len(others), "take fewer places: some of them stand for all")
+        other_half = self.half(others) if half is None else half
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            own = other_half[:, part] if Z is None else self._half(here)
+            return self.kernel.matrix(here, others) - matmul(self._state.factor.signed(own).T, other_half)
+
+        out = in_blocks(of, len(places), self._each + 2 * len(others))
         if Z is None:
             out.flat[:: len(out) + 1] = np.maximum(np.diagonal(out), 0.0)
         return out
@@ -138,21 +158,30 @@ class Posterior:
         if instrument.query == "place":
             return self._moments(self._places(queries))
         n, k, d = queries.shape
-        flat = queries.reshape(n * k, d)
-        mean = self.mean(flat).reshape(n, k)
-        half = self._half(self._places(flat)).reshape(-1, n, k)
-        signed = self._state.factor.signed(half)
-        cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
+        mean = self.mean(queries.reshape(n * k, d)).reshape(n, k)
+
+        def of(part: slice) -> Array:
+            here = queries[part]
+            half = self._half(self._places(here.reshape(-1, d))).reshape(-1, len(here), k)
+            return _within(self.kernel, here) - np.einsum("fni,fnj->nij", half, self._state.factor.signed(half))
+
+        cov = in_blocks(of, n, k * self._each)
         if instrument.query == "set":
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
 
     def _moments(self, places: Array) -> tuple[Array, Array]:
         """Mean and variance of f at each place, from one cross-covariance."""
-        prior, cross = self.kernel.diag(places), self._cross(places)
-        mean = self.prior_mean(places) + matmul(cross.T, self._weights)
-        variance = prior - self._state.factor.square(self._half_of(cross))
-        return mean, self._refine_measured(places, prior, variance)
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            prior, cross = self.kernel.diag(here), self._cross(here)
+            mean = self.prior_mean(here) + matmul(cross.T, self._weights)
+            variance = prior - self._state.factor.square(self._half_of(cross))
+            return np.stack([mean, self._refine_measured(here, prior, variance)], axis=1)
+
+        mean, variance = np.ascontiguousarray(in_blocks(of, len(places), self._each).T)
+        return mean, variance
 
     def pullback(
         self,
@@ -171,11 +200,22 @@ class Posterior:
         known already.
         """
         queries, _ = as_queries(instrument, X)
-        at_places = of_places(instrument.query, d_mean, d_cov)
+        d_means, d_covs = of_places(instrument.query, d_mean, d_cov)
         each = queries[:, None] if instrument.query == "place" else queries
-        layout = self.data.layout
-        state = self._state
-        out = pull_back(self.prior_mean, self.kernel, layout, state, each, *at_places, watched, d_cross, pulled_there)
+        if watched is not None and pulled_there is None:
+            pulled_there = self.pulled(watched)
+        k = each.shape[1]
+
+        def of(part: slice) -> Array:
+            crossing = None if d_cross is None else d_cross[part]
+            return pull_back(
+                self.prior_mean, self.kernel, self.data.layout, self._state, each[part], d_means[part], d_covs[part],
+                watched, crossing, pulled_there,
+            )  # fmt: skip
+
+        # The places of a pair or set take matrices of queries × queries: of small blocks, then.
+        most = k * (self._each + (0 if watched is None else 4 * len(watched)))
+        out = in_blocks(of, len(each), most if k == 1 else max(most, WORKING // (8 * _PAIRS)))
         return out.reshape(queries.shape)
 
     def pulled(self, watched: Array) -> Array | None:
@@ -242,7 +282,15 @@ class Posterior:
 
     def half(self, X: ArrayLike) -> Array:
         """L⁻¹ R A k(Z, x), (F, M): what the data take off a covariance is a product of two of these."""
-        return self._half(self._places(X))
+        places = self._places(X)
+        require_room("X", len(places), self._state.factor.size, "take fewer places: some of them stand for all")
+        parts = [self._half(places[part]) for part in blocks(len(places), self._each)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    @property
+    def _each(self) -> int:
+        """Numbers held at a time for each place: its covariances with the data, and three arrays made of them."""
+        return 4 * max(self.data.layout.size, len(self.data.layout.places), 1)
 
     def _half(self, places: Array) -> Array:
         """L⁻¹ R A k(Z, x), (F, M)."""
@@ -263,16 +311,18 @@ class Posterior:
         lost = np.flatnonzero(variance < 1e-6 * prior)
         if not lost.size:
             return variance
+        if not len(self.data):
+            return np.maximum(variance, 0.0)
         layout = self.data.layout
         by_strength = np.argsort(self.sites.precision, kind="stable")  # of several answers at a place, the strongest
         alone = by_strength[layout.second[by_strength] < 0]
-        measured = layout.places[layout.first] + 0.0
-        seen = {measured[i].tobytes(): int(i) for i in alone}
-        blocked = {int(r) for block in self.sites.blocks for r in block.rows.ravel()}
-        for i in lost:
-            row = seen.get((places[i] + 0.0).tobytes())
-            if row is not None and row not in blocked:
-                variance[i] = self._state.variance[row]
+        at = find_rows(places[lost], layout.places[layout.first[alone]])
+        rows = np.where(at >= 0, alone[at], -1)
+        for block in self.sites.blocks:
+            rows[np.isin(rows, block.rows)] = -1
+        found = rows >= 0
+        if found.any():
+            variance[lost[found]] = self._state.variance[rows[found]]
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:

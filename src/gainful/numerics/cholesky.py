@@ -121,6 +121,8 @@ def _triangular(lower: Array, rhs: Array, transposed: bool = False) -> Array:
     """
     if rhs.ndim == 2 and rhs.size <= _SMALL:
         return np.asarray(blas.dtrsm(1.0, lower, rhs, lower=1, trans_a=int(transposed)))
+    if rhs.ndim == 2 and rhs.flags.c_contiguous:  # (L⁻¹ rhs)ᵀ = rhsᵀ L⁻ᵀ: what is in C order need not be turned first
+        return np.asarray(blas.dtrsm(1.0, lower, rhs.T, side=1, lower=1, trans_a=1 - int(transposed))).T
     return np.asarray(lapack.dtrtrs(lower, rhs, lower=1, trans=int(transposed))[0])
 
 
