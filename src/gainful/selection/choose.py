@@ -20,6 +20,7 @@ from gainful.inference.posterior import Posterior, Predictive
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
 from gainful.selection.scoring import Scoring
+from gainful.selection.ties import best_first, better, first_best
 from gainful.space import Places, Pool, Restricted
 
 __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
@@ -104,16 +105,16 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         if not scoring.is_exact and len(places) > _FINALISTS:
             # The exact form beyond what is pending is dear. The fantasy ranks the candidates; the best are scored.
             ranks = scoring.rank(instrument, places)
-            places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
+            places = places[best_first(ranks)[:_FINALISTS]]
         scores = scoring.score(instrument, places)
         i = _best_of(scoring, instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
-            starts = np.argsort(-scores, kind="stable")[: search.climbers]
+            starts = best_first(scores)[: search.climbers]
             climbed = ascend(scoring, instrument, option.space, np.array(places[starts]), option.distinct)
-            if climbed[1] > score:
+            if better(climbed[1], score):
                 place, score = climbed
-        if best is None or score > best[2]:
+        if best is None or better(score, best[2]):
             best = instrument, place, score
     return None if best is None else Choice(Query(best[0], best[1]), best[2])
 
@@ -165,8 +166,8 @@ def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[
 
 
 def _best_of(scoring: Scoring, instrument: Instrument, places: Array | Predictive, scores: Array) -> int:
-    i = int(np.argmax(scores))
+    i = first_best(scores)
     if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
         endless = np.flatnonzero(np.isposinf(scores))
-        i = int(endless[int(np.argmax(scoring.spread(instrument, places[endless])))])
+        i = int(endless[first_best(scoring.spread(instrument, places[endless]))])
     return i
