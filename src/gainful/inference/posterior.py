@@ -144,7 +144,9 @@ class Posterior:
         if isinstance(X, Predictive) and X.posterior is self:
             return X
         places = self._places(X)
-        return Predictive(self, np.array(places), *self._moments(places))
+        own = _frozen(np.array(places))
+        mean, variance = self._moments(own)
+        return Predictive(self, own, _frozen(mean), _frozen(variance))
 
     def marginals(self, instrument: Instrument, X: ArrayLike | Predictive) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k, k).
@@ -180,8 +182,8 @@ class Posterior:
             variance = prior - self._state.factor.square(self._half_of(cross))
             return np.stack([mean, self._refine_measured(here, prior, variance)], axis=1)
 
-        mean, variance = np.ascontiguousarray(in_blocks(of, len(places), self._each).T)
-        return mean, variance
+        both = in_blocks(of, len(places), self._each)
+        return np.array(both[:, 0]), np.array(both[:, 1])
 
     def pullback(
         self,
@@ -360,8 +362,8 @@ class Predictive(NDArrayOperatorsMixin):
     variance: Array
 
     def __post_init__(self) -> None:
-        for array in (self.places, self.mean, self.variance):
-            array.flags.writeable = False
+        for name in ("places", "mean", "variance"):
+            object.__setattr__(self, name, _own(getattr(self, name)))
 
     def __repr__(self) -> str:
         return f"Predictive({len(self)} places, {self.posterior})"
@@ -371,6 +373,8 @@ class Predictive(NDArrayOperatorsMixin):
         return out.copy() if copy else out
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(each, Predictive) for each in options.get("out", ())):
+            raise ValueError("a Predictive is read-only: its mean and variance belong to its places")
         return getattr(ufunc, method)(
             *(each.places if isinstance(each, Predictive) else each for each in inputs), **options
         )
@@ -396,6 +400,18 @@ class Predictive(NDArrayOperatorsMixin):
         if isinstance(index, int | np.integer | tuple):
             return np.asarray(self.places[index])
         return Predictive(self.posterior, self.places[index], self.mean[index], self.variance[index])
+
+
+def _own(array: Array) -> Array:
+    """The array, if nobody can change it, or a copy that nobody can: a caller's array stays the caller's."""
+    base = array.base
+    fixed = not array.flags.writeable and (base is None or (isinstance(base, np.ndarray) and not base.flags.writeable))
+    return array if fixed else _frozen(np.array(array, dtype=float))
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 def _within(kernel: Kernel, queries: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.checks import require_whole
+from gainful.checks import require, require_whole
 from gainful.data import Query
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior, Predictive
@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 _ALL = 2**62
 _FINALISTS = 32
+_MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
 
 
@@ -60,6 +61,8 @@ class Search:
     def __post_init__(self) -> None:
         for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
             whole = require_whole(name, getattr(self, name), least, "leave the default")
+            most = _MOST[name]
+            require(whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default")
             object.__setattr__(self, name, whole)
 
 
