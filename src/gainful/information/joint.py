@@ -158,7 +158,9 @@ def _by_outcomes(instrument: Instrument, asked: CandidateReadings, count: int | 
     seen = (asked.mean, g) if channel.any_of else (asked.mean[:, 0], np.maximum(g[:, 0, 0], 0.0))
     alone = information_given(instrument, *seen)
     scan = _SCAN if channel.is_discrete else _SCAN_OF_NUMBERS
-    told, error = information_with_pending(outcomes(asked.pending, _CAREFUL if (count or len(asked)) <= _FEW else scan), asked)
+    told, error = information_with_pending(
+        outcomes(asked.pending, _CAREFUL if (count or len(asked)) <= _FEW else scan), asked
+    )
     return Estimate(np.clip(alone - told, 0.0, alone), error)
 
 

@@ -18,9 +18,9 @@ def find_rows(X: Array, known: Array) -> NDArray[np.intp]:
     >>> find_rows(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[2.0, 3.0], [-0.0, 1.0], [0.0, 2.0]])).tolist()
     [1, 0]
     """
-    rows, table = (np.ascontiguousarray(each.reshape(len(each), -1) + 0.0) for each in (X, known))
+    rows, table = (np.ascontiguousarray(_flat(each) + 0.0) for each in (X, known))
     out = np.full(len(rows), -1, dtype=np.intp)
-    if not len(table):
+    if not len(table) or table.shape[1] != rows.shape[1]:  # a pair is not a place
         return out
     possible = np.arange(len(rows))
     for mine, theirs in zip(rows.T, np.sort(table, axis=0).T, strict=True):
@@ -31,3 +31,7 @@ def find_rows(X: Array, known: Array) -> NDArray[np.intp]:
     for i in possible:
         out[i] = where.get(rows[i].tobytes(), -1)
     return out
+
+
+def _flat(X: Array) -> Array:
+    return X.reshape(len(X), int(np.prod(X.shape[1:])))

@@ -62,7 +62,9 @@ class Search:
         for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
             whole = require_whole(name, getattr(self, name), least, "leave the default")
             most = _MOST[name]
-            require(whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default")
+            require(
+                whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default"
+            )
             object.__setattr__(self, name, whole)
 
 
