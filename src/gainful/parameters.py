@@ -8,8 +8,8 @@ for a tree of them:
     slots  = for each entry of theta its name, its role (what it measures, for default priors) and its dimensions
 
 How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY` or `LOGIT`). A positive number that is
-exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers beyond 1e100 in
-size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
+exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers beyond
+1e100 in size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
 """
 
 from __future__ import annotations

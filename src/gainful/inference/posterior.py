@@ -3,7 +3,7 @@
 mean(x)     = m(x) + k(x, Z) Aᵀ α
 variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
 
-Places are taken in blocks, so that arrays (N, M) on the way stay within bounds (`numerics/memory`), however many places.
+Places are taken in blocks: arrays (N, M) on the way stay within bounds (`numerics/memory`), however many places.
 """
 
 from __future__ import annotations
