@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.information.gradient import information_and_gradient
 from gainful.information.joint import information_estimate, joint_information
 
 EXACT = gf.Data().add(gf.Point(0.0), [[0.0], [0.3]], [0.2, -0.1])
@@ -50,6 +51,13 @@ def test_a_pending_query_at_known_places_changes_nothing(instrument):
             found = gf.information(BELIEF, instrument, here, about=region, pending=pending)
             expected = gf.information(BELIEF, instrument, here, about=region)
             np.testing.assert_allclose(found, expected, atol=1e-6, err_msg=str(other))
+
+
+@pytest.mark.parametrize("instrument", [i for i in INSTRUMENTS if i.query != "set"], ids=str)
+def test_gradients_at_known_places_are_numbers(instrument):
+    for belief in (BELIEF, NO_VARIANCE):
+        here = np.stack([query(instrument, KNOWN), query(instrument, KNOWN[::-1])])
+        assert np.isfinite(information_and_gradient(belief, instrument, here)[1]).all()
 
 
 def test_several_answers_about_known_places_tell_nothing_together():
