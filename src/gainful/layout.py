@@ -17,19 +17,12 @@ from numpy.typing import NDArray
 from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 
-__all__ = ["Layout", "Source", "functional", "lay_out"]
+__all__ = ["Layout", "Source", "lay_out"]
 
 Array = NDArray[np.float64]
 
 
 Functional = tuple[bytes, ...]
-
-
-def functional(places: Array) -> tuple[Functional, bool]:
-    """What two queries have in common that see the same value, f(x) of places (1, d) or f(u) − f(v) of (2, d), and
-    whether this one sees it with the other sign."""
-    names = tuple(place.tobytes() for place in places + 0.0)
-    return (names, False) if names == tuple(sorted(names)) else (names[::-1], True)
 
 
 class Seen(NamedTuple):
@@ -40,9 +33,11 @@ class Seen(NamedTuple):
     second: Rows
 
     def functional(self, row: int) -> tuple[Functional, bool]:
-        """`functional` of what the row sees."""
+        """What two rows have in common that see the same value, and whether this one sees it with the other sign."""
         first, second = int(self.first[row]), int(self.second[row])
-        return functional(self.places[[first] if second < 0 else [first, second]])
+        places = self.places[[first] if second < 0 else [first, second]] + 0.0
+        names = tuple(place.tobytes() for place in places)
+        return (names, False) if names == tuple(sorted(names)) else (names[::-1], True)
 
 
 class Source(NamedTuple):
@@ -98,16 +93,16 @@ class Layout:
         """Whether every likelihood is Gaussian in g."""
         return all(term.likelihood.gaussian for term in self.terms)
 
-    @cached_property
-    def hard_windows(self) -> Mapping[Functional, tuple[int, float, float, bool]]:
-        """Of each value that is known to lie in a window: its row, lo ≤ row ≤ hi, and whether the row is mirrored."""
-        out, seen = {}, Seen(self.places, self.first, self.second)
-        for term in self.terms:
-            if isinstance(term.likelihood, Window):
-                for i in np.flatnonzero(term.answers[:, 2] == 0.0):
-                    key, mirrored = seen.functional(int(term.rows[i, 0]))
-                    out[key] = int(term.rows[i, 0]), float(term.answers[i, 0]), float(term.answers[i, 1]), mirrored
-        return out
+    def hard_windows(self, paired: bool) -> tuple[Rows, Array, Array]:
+        """The values, f(x) or, `paired`, f(u) − f(v), that are known to lie in a window: their rows (H,), places (H, k, d)
+        and ends (H, 2)."""
+        windows = [term for term in self.terms if isinstance(term.likelihood, Window)]
+        rows = _concatenate([term.rows[:, 0] for term in windows])
+        answers = np.concatenate([np.zeros((0, 3)), *(term.answers for term in windows)])
+        known = (answers[:, 2] == 0.0) & ((self.second[rows] >= 0) == paired)
+        rows = rows[known]
+        ends = [self.first[rows], self.second[rows]] if paired else [self.first[rows]]
+        return rows, np.stack([self.places[each] for each in ends], axis=1), answers[known, :2]
 
     @property
     def is_intersected(self) -> bool:

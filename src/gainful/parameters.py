@@ -8,7 +8,8 @@ for a tree of them:
     slots  = for each entry of theta its name, its role (what it measures, for default priors) and its dimensions
 
 How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY` or `LOGIT`). A positive number that is
-exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta.
+exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers beyond
+1e100 in size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+SMALLEST, LARGEST = 1e-100, 1e100  # of a parameter in size: beyond, squares and products of two are 0 or infinite
+
 
 class Local(NamedTuple):
     """A transform at one t: x, dx/dt, log |dx/dt| and d log |dx/dt|/dt, which a density of x needs to be one of t."""
@@ -58,6 +61,7 @@ class Transform(ABC):
 
     low: ClassVar[float] = -np.inf  # x lies strictly between these
     high: ClassVar[float] = np.inf
+    positive: ClassVar[bool] = False  # whether x is a positive number of any size
     expected: ClassVar[str]
     expected_or_zero: ClassVar[str]  # where exactly zero is allowed too
 
@@ -76,6 +80,7 @@ class _Log(Transform):
     """x = exp(t), for positive numbers."""
 
     low: ClassVar[float] = 0.0
+    positive: ClassVar[bool] = True
     expected: ClassVar[str] = "a finite positive number"
     expected_or_zero: ClassVar[str] = "a finite number, at least 0"
 
@@ -169,9 +174,14 @@ class _Numbers:
         if not fine or not np.all(inside | (array == 0.0) if self.zero else inside):
             expected = transform.expected_or_zero if self.zero else transform.expected
             raise InvalidInput(label, expected, value, "check the value and its units")
+        _require_range(label, array, value, SMALLEST if transform.positive else 0.0)
         if array.ndim == 0:
             return float(array)
-        return tuple(array.tolist()) if self.per_dimension and array.ndim == 1 else array
+        if self.per_dimension and array.ndim == 1:
+            return tuple(array.tolist())
+        own = np.array(array)  # a batch: the caller's array stays the caller's
+        own.flags.writeable = False
+        return own
 
     def is_absent(self, value: Any) -> bool:
         return self.zero and isinstance(value, float) and value == 0.0
@@ -205,6 +215,7 @@ class _Ordered:
         array = _as_floats(value)
         if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0.0):
             raise InvalidInput(label, "increasing finite numbers", value, "check the value and its units")
+        _require_range(label, array, value, 0.0)
         return tuple(array.tolist())
 
     def is_absent(self, value: Any) -> bool:
@@ -227,6 +238,14 @@ class _Ordered:
     def slots(self, label: str, value: Any) -> list[Slot]:
         gaps = [Slot(f"{label}.gap[{i}]", "gap", LOG) for i in range(1, len(value))]
         return [Slot(f"{label}[0]", self.role, IDENTITY), *gaps]
+
+
+def _require_range(label: str, array: Array, value: Any, least: float) -> None:
+    """Refuse numbers whose squares are not numbers any more; 0 is one."""
+    size = np.abs(array[array != 0.0])
+    if np.any(size > LARGEST) or np.any(size < least):
+        expected = f"at most {LARGEST:g} in size" if least == 0.0 else f"between {least:g} and {LARGEST:g}"
+        raise InvalidInput(label, expected, value, "measure it in another unit")
 
 
 def _as_floats(value: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Spreads by linear response: the derivative of EP's means, exact where EP is and nearer to the truth where it is not."""
+"""Spreads by linear response: the derivative of EP's means, exact where EP is and nearer the truth where it is not."""
 
 from __future__ import annotations
 

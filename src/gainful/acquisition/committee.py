@@ -18,6 +18,7 @@ from gainful.inference.posterior import Posterior
 from gainful.information.entropy import of_probabilities
 from gainful.instruments import Instrument
 from gainful.numerics.blas import matmul
+from gainful.numerics.memory import in_blocks
 
 __all__ = ["QueryByCommittee", "divergence_to_consensus", "members", "vote_entropy"]
 
@@ -143,9 +144,19 @@ class QueryByCommittee:
         at, where = np.unique(queries.reshape(-1, queries.shape[-1]) + 0.0, axis=0, return_inverse=True)
         if self.over is None:
             _few_enough("places", len(at))
-        f = members(belief, at, self.size, self.seed, at if self.over is None else np.asarray(self.over, dtype=float))
-        log_p = _votes(instrument, f[:, where.ravel()].reshape(self.size, *queries.shape[:-1]))
-        return vote_entropy(log_p) if self.measure == "vote" else divergence_to_consensus(log_p)
+        over = at if self.over is None else np.asarray(self.over, dtype=float)
+
+        def drawn(part: slice) -> Array:
+            return np.ascontiguousarray(members(belief, at[part], self.size, self.seed, over).T)
+
+        f = in_blocks(drawn, len(at), 4 * (len(over) + self.size))
+        seen = where.reshape(queries.shape[:-1])
+
+        def of(part: slice) -> Array:
+            log_p = _votes(instrument, np.moveaxis(f[seen[part]], -1, 0))
+            return vote_entropy(log_p) if self.measure == "vote" else divergence_to_consensus(log_p)
+
+        return in_blocks(of, len(queries), 6 * self.size * len(instrument.values))
 
 
 def _few_enough(argument: str, count: int) -> None:

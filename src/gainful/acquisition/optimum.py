@@ -27,6 +27,7 @@ from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
+from gainful.numerics.memory import in_blocks
 from gainful.numerics.normal import log_pdf
 
 __all__ = [
@@ -108,6 +109,14 @@ def _gain(
 
 def _log_over_answers(instrument: Instrument, m: Array, v: Array, gain: Array, sign: int) -> Array:
     """log Σ_y P(y) (E[f | y] − f⁺)⁺ over what may be answered, (M,); −inf where no answer brings an improvement."""
+
+    def of(part: slice) -> Array:
+        return _log_of_some(instrument, m[part], v[part], gain[part], sign)
+
+    return in_blocks(of, len(m), 8 * max(instrument.levels, 100))  # an interval has 81 nodes
+
+
+def _log_of_some(instrument: Instrument, m: Array, v: Array, gain: Array, sign: int) -> Array:
     certain = v <= 0.0
     safe = np.where(certain, 1.0, v)
     answers, weight = instrument.outcomes(m, safe)

@@ -7,6 +7,7 @@ back to where answers are a toss-up. `Learn` subtracts what no measurement could
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,14 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
+from gainful.data import as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
-from gainful.inference.posterior import Posterior
+from gainful.inference.posterior import Posterior, Predictive
 from gainful.information import quadrature
 from gainful.information.entropy import of_channel, of_probabilities, of_reading
 from gainful.information.mixture import disagreement, parts, rounding
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
+from gainful.numerics.memory import in_blocks
 
 __all__ = ["Entropy", "LeastConfidence", "Margin", "least_confidence", "predicted_entropy", "small_margin"]
 
@@ -79,7 +82,7 @@ class LeastConfidence:
     scale: ClassVar[str] = AMOUNT
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        return least_confidence(_log_probabilities(belief, instrument, places))
+        return _of_log_probabilities(least_confidence, belief, instrument, places)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Margin:
     scale: ClassVar[str] = AMOUNT
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        return small_margin(_log_probabilities(belief, instrument, places))
+        return _of_log_probabilities(small_margin, belief, instrument, places)
 
 
 @dataclass(frozen=True)
@@ -114,13 +117,28 @@ class Entropy:
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         if isinstance(belief, Posterior):
-            return predicted_entropy(instrument, *belief.marginals(instrument, places))
+            m, v = belief.marginals(instrument, places)
+            some = 8 * instrument.levels
+            return in_blocks(lambda part: predicted_entropy(instrument, m[part], v[part]), len(m), some)
         if instrument.values is not None:
-            return of_probabilities(_log_probabilities(belief, instrument, places))
+            return _of_log_probabilities(of_probabilities, belief, instrument, places)
         weights, m, v = parts(belief, instrument, places)  # H[y] = Σ w_s H[y | s] + I(y; s)
         floor = rounding(belief, instrument, places)
         each = [predicted_entropy(instrument, *seen) for seen in zip(m, v, strict=True)]
         return weights @ np.stack(each) + disagreement(instrument, weights, m, v, floor)
+
+
+def _of_log_probabilities(
+    score: Callable[[Array], Array], belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
+) -> Array:
+    """A score of the log probabilities (M, K) of the answers, a block of the queries at a time, (M,)."""
+    held = places if isinstance(places, Predictive) else as_queries(instrument, places)[0]
+    parts = 1 if isinstance(belief, Posterior) else len(belief.posteriors)
+
+    def of(part: slice) -> Array:
+        return score(_log_probabilities(belief, instrument, held[part]))
+
+    return in_blocks(of, len(held), 8 * parts * instrument.levels)
 
 
 def _log_probabilities(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:

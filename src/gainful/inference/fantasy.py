@@ -30,9 +30,11 @@ from gainful.inference.solution import Solution, WarmStart
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout
 
-__all__ = ["expected_sites", "fantasize", "sample_fantasies"]
+__all__ = ["RESOLUTION", "expected_sites", "fantasize", "is_known", "sample_fantasies"]
 
 Array = NDArray[np.float64]
+
+RESOLUTION = 1e-12  # of the prior variance: what is left below it after conditioning is rounding
 
 
 def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
@@ -50,7 +52,7 @@ def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
     for query in pending:
         here = query.place[None]
         m, v = belief.marginals(query.instrument, here)
-        precision, likeliest = expected_sites(query.instrument, m, v)
+        precision, likeliest = expected_sites(query.instrument, m, np.where(is_known(belief, here, v), 0.0, v))
         data = data.join(Data((Batch(query.instrument, here, likeliest),)))
         sites.append((precision[0], _keeping(precision[0], m[0])))
     return replace(belief, inference=_Held(belief.sites, tuple(sites), belief.response)).condition(data)
@@ -61,6 +63,20 @@ def _keeping(precision: Array, m: Array) -> Array:
     if np.ndim(precision) == 0:
         return np.asarray(m if np.isinf(precision) else precision * m)
     return np.asarray(precision @ m)
+
+
+def is_known(posterior: Posterior, queries: Array, v: Array) -> NDArray[np.bool_]:
+    """Which queries (M, ...) see what is known already, up to rounding; shaped like their variances (M,), or (M, 1, 1)
+    for covariances (M, k, k)."""
+    least = _rounding(posterior, queries)
+    return v <= least if v.ndim == 1 else (np.trace(v, axis1=1, axis2=2) <= least)[:, None, None]
+
+
+def _rounding(posterior: Posterior, queries: Array) -> Array:
+    """What rounding may leave of the variance of what each query sees, (M,)."""
+    flat = queries.reshape(-1, queries.shape[-1])
+    prior = np.maximum(posterior.kernel.diag(flat), 0.0).reshape(len(queries), -1).sum(axis=1)
+    return np.maximum(RESOLUTION * prior, np.finfo(float).tiny)
 
 
 def expected_sites(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:
@@ -138,8 +154,11 @@ def _after(belief: Belief, data: Data) -> Belief:
 def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:
     """The posterior after one answer by assumed-density filtering, older sites held, and log p(answer)."""
     m, v = posterior.marginals(batch.instrument, batch.X)
-    safe = np.maximum(v, np.finfo(float).tiny) if v.ndim == 1 else v
+    known = is_known(posterior, batch.X, v)
+    safe = np.maximum(v, _rounding(posterior, batch.X)) if v.ndim == 1 else v
     p = batch.instrument.log_partition(batch.answers, m, safe)
+    if known.all():  # it can only say how well it was predicted
+        return posterior, float(p.log_z[0])
     if v.ndim == 1:
         with np.errstate(divide="ignore"):
             exact = batch.instrument.gaussian and batch.instrument.is_certain

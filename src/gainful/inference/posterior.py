@@ -2,6 +2,8 @@
 
 mean(x)     = m(x) + k(x, Z) Aᵀ α
 variance(x) = k(x, x) − ‖L⁻¹ R A k(Z, x)‖²
+
+Places are taken in blocks: arrays (N, M) on the way stay within bounds (`numerics/memory`), however many places.
 """
 
 from __future__ import annotations
@@ -36,17 +38,19 @@ from gainful.inference.updating import (
     is_extendable,
     remove_gaussian,
 )
-from gainful.instruments.answers import Answers, MixtureAnswers, mix
+from gainful.instruments.answers import Answers, DiscreteAnswers, MixtureAnswers, mix
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
-from gainful.layout import functional
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
+from gainful.numerics.memory import WORKING, blocks, in_blocks, require_room
+from gainful.numerics.rows import find_rows
 
 __all__ = ["Posterior", "Predictive", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
 
+_PAIRS = 512  # queries at a time whose places are pulled back against each other
 _MOST_CHECKED = 500  # places at which a posterior is compared with the exact one
 
 
@@ -124,22 +128,36 @@ class Posterior:
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
         places = self._places(X)
-        return self.prior_mean(places) + matmul(self._cross(places).T, self._weights)
+
+        def of(part: slice) -> Array:
+            return self.prior_mean(places[part]) + matmul(self._cross(places[part]).T, self._weights)
+
+        return in_blocks(of, len(places), self._each)
 
     def variance(self, X: ArrayLike) -> Array:
         """Var[f] at each place, (M,)."""
         places = self._places(X)
-        prior = self.kernel.diag(places)
-        out = prior - self._known.square(self._half(places))
-        return self._refine_measured(places, prior, out)
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            prior = self.kernel.diag(here)
+            return self._refine_measured(here, prior, prior - self._known.square(self._half(here)))
+
+        return in_blocks(of, len(places), self._each)
 
     def covariance(self, X: ArrayLike, Z: ArrayLike | None = None, half: Array | None = None) -> Array:
         """Cov[f(X), f(Z)], (M, M) or (M, L); `half` is that of Z, `posterior.half(Z)`, where it is known already."""
         places = self._places(X)
-        own = self._half(places)
         others = places if Z is None else self._places(Z, "Z")
-        other_half = own if Z is None else self._half(others) if half is None else half
-        out = self.kernel.matrix(places, others) - matmul(self._known.signed(own).T, other_half)
+        require_room("X", len(places), len(others), "take fewer places: some of them stand for all")
+        other_half = self.half(others) if half is None else half
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            own = other_half[:, part] if Z is None else self._half(here)
+            return self.kernel.matrix(here, others) - matmul(self._known.signed(own).T, other_half)
+
+        out = in_blocks(of, len(places), self._each + 2 * len(others))
         if Z is None:
             out.flat[:: len(out) + 1] = np.maximum(np.diagonal(out), 0.0)
         return out
@@ -171,7 +189,9 @@ class Posterior:
         if isinstance(X, Predictive) and X.posterior is self:
             return X
         places = self._places(X)
-        return Predictive(self, np.array(places), *self._moments(places))
+        own = _frozen(np.array(places))
+        mean, variance = self._moments(own)
+        return Predictive(self, own, _frozen(mean), _frozen(variance))
 
     def marginals(self, instrument: Instrument, X: ArrayLike | Predictive) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query: (M,), (M,), or for sets (M, k), (M, k, k).
@@ -185,21 +205,30 @@ class Posterior:
         if instrument.query == "place":
             return self._moments(self._places(queries))
         n, k, d = queries.shape
-        flat = queries.reshape(n * k, d)
-        mean = self.mean(flat).reshape(n, k)
-        half = self._half(self._places(flat)).reshape(-1, n, k)
-        signed = self._known.signed(half)
-        cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
+        mean = self.mean(queries.reshape(n * k, d)).reshape(n, k)
+
+        def of(part: slice) -> Array:
+            here = queries[part]
+            half = self._half(self._places(here.reshape(-1, d))).reshape(-1, len(here), k)
+            return _within(self.kernel, here) - np.einsum("fni,fnj->nij", half, self._known.signed(half))
+
+        cov = in_blocks(of, n, k * self._each)
         if instrument.query == "set":
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
 
     def _moments(self, places: Array) -> tuple[Array, Array]:
         """Mean and variance of f at each place, from one cross-covariance."""
-        prior, cross = self.kernel.diag(places), self._cross(places)
-        mean = self.prior_mean(places) + matmul(cross.T, self._weights)
-        variance = prior - self._known.square(self._half_of(cross))
-        return mean, self._refine_measured(places, prior, variance)
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            prior, cross = self.kernel.diag(here), self._cross(here)
+            mean = self.prior_mean(here) + matmul(cross.T, self._weights)
+            variance = prior - self._known.square(self._half_of(cross))
+            return np.stack([mean, self._refine_measured(here, prior, variance)], axis=1)
+
+        both = in_blocks(of, len(places), self._each)
+        return np.array(both[:, 0]), np.array(both[:, 1])
 
     def pullback(
         self,
@@ -218,12 +247,22 @@ class Posterior:
         known already.
         """
         queries, _ = as_queries(instrument, X)
-        at_places = of_places(instrument.query, d_mean, d_cov)
+        d_means, d_covs = of_places(instrument.query, d_mean, d_cov)
         each = queries[:, None] if instrument.query == "place" else queries
-        layout = self.data.layout
-        out = pull_back(
-            self.prior_mean, self.kernel, layout, self._known, each, *at_places, watched, d_cross, pulled_there
-        )
+        if watched is not None and pulled_there is None:
+            pulled_there = self.pulled(watched)
+        k = each.shape[1]
+
+        def of(part: slice) -> Array:
+            crossing = None if d_cross is None else d_cross[part]
+            return pull_back(
+                self.prior_mean, self.kernel, self.data.layout, self._known, each[part], d_means[part], d_covs[part],
+                watched, crossing, pulled_there,
+            )  # fmt: skip
+
+        # The places of a pair or set take matrices of queries × queries: of small blocks, then.
+        most = k * (self._each + (0 if watched is None else 4 * len(watched)))
+        out = in_blocks(of, len(each), most if k == 1 else max(most, WORKING // (8 * _PAIRS)))
         return out.reshape(queries.shape)
 
     def pulled(self, watched: Array) -> Array | None:
@@ -236,8 +275,22 @@ class Posterior:
         """The predictive distribution of the instrument's answers."""
         if self.draws is None:
             return instrument.predict(*self.marginals(instrument, X))
-        means, within = self.by_draw(X, instrument)
-        return mix([instrument.predict(mean, within) for mean in means], np.full(len(means), 1.0 / len(means)))
+        queries, _ = as_queries(instrument, X)
+        weights = np.full(len(self.draws), 1.0 / len(self.draws))
+
+        def of(part: slice) -> Answers | MixtureAnswers:
+            means, within = self.by_draw(queries[part], instrument)
+            return mix([instrument.predict(mean, within) for mean in means], weights)
+
+        if instrument.values is None:
+            return of(slice(None))
+        each = (len(instrument.values) + 2) * len(self.draws) + self._each
+        logs = [
+            found.log_probabilities
+            for part in blocks(len(queries), each)
+            if isinstance(found := of(part), DiscreteAnswers)
+        ]
+        return DiscreteAnswers(instrument.values, np.concatenate(logs))
 
     def by_draw(self, X: ArrayLike, instrument: Instrument | None = None) -> tuple[Array, Array]:
         """Mean of f, or of what an instrument sees, given each draw, (S, M) or (S, M, k), and the (co)variance that all
@@ -248,6 +301,7 @@ class Posterior:
         queries = self._places(X)[:, None] if instrument is None else as_queries(instrument, X)[0]
         each = queries[:, None] if queries.ndim == 2 else queries
         n, k, d = each.shape
+        require_room("X", n * k, len(self.draws), "take fewer places, or fewer draws")
         places = self._places(each.reshape(n * k, d))
         seen = self.data.layout.pick(self._cross(places))
         means = self.draws.means(self.prior_mean(places), seen).reshape(-1, n, k)
@@ -282,22 +336,18 @@ class Posterior:
 
     def known_windows(self, instrument: Instrument, X: ArrayLike) -> KnownWindows | None:
         """The queries whose very value answers without noise have bounded; None where no answer was without noise."""
-        hard = self.data.layout.hard_windows if instrument.query != "set" else {}
-        if not hard:
+        rows, known, ends = self.data.layout.hard_windows(instrument.query == "pair")
+        if not len(rows) or instrument.query == "set":
             return None
         queries, _ = as_queries(instrument, X)
-        named = [functional(np.atleast_2d(each)) for each in queries]
-        mine = [i for i, (key, _) in enumerate(named) if key in hard]
-        found = [hard[named[i][0]] for i in mine]
-        turned = np.array([named[i][1] != each[3] for i, each in zip(mine, found, strict=True)], dtype=bool)
-        m, v = cavity(self._state, np.array([each[0] for each in found], dtype=np.intp))
-        low, high = np.array([each[1] for each in found]), np.array([each[2] for each in found])
-        sign = np.where(turned, -1.0, 1.0)
-        low, high = np.where(turned, -high, low), np.where(turned, -low, high)
+        at = find_rows(queries, known)
+        turned = find_rows(queries[:, ::-1], known) if instrument.query == "pair" else np.full_like(at, -1)
+        mine = np.flatnonzero((at >= 0) | (turned >= 0))
+        sign, which = np.where(at[mine] >= 0, 1.0, -1.0), np.maximum(at, turned)[mine]
+        m, v = cavity(self._state, rows[which])
+        ends = np.where(sign[:, None] > 0.0, ends[which], -ends[which, ::-1])
         left = v > 0.0  # a value that a number has told needs no window
-        return KnownWindows(
-            len(queries), np.array(mine, dtype=np.intp)[left], low[left], high[left], (sign * m)[left], v[left]
-        )
+        return KnownWindows(len(queries), mine[left], ends[left, 0], ends[left, 1], (sign * m)[left], v[left])
 
     def condition(self, more: Data) -> Posterior:
         """The posterior after more data: covariance and factor are extended, and the iteration starts from the
@@ -352,7 +402,16 @@ class Posterior:
 
     def half(self, X: ArrayLike) -> Array:
         """L⁻¹ R A k(Z, x), (F, M): what the data take off a covariance is a product of two of these."""
-        return self._half(self._places(X))
+        places = self._places(X)
+        require_room("X", len(places), self._state.factor.size, "take fewer places: some of them stand for all")
+        parts = [self._half(places[part]) for part in blocks(len(places), self._each)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    @property
+    def _each(self) -> int:
+        """Numbers held at a time for each place: its covariances with the data, and three arrays made of them."""
+        added = len(self._known.turned) if isinstance(self._known, Adjusted) else 0
+        return 4 * (max(self.data.layout.size, len(self.data.layout.places), 1) + added)
 
     def _half(self, places: Array) -> Array:
         """L⁻¹ R A k(Z, x), (F, M)."""
@@ -373,16 +432,18 @@ class Posterior:
         lost = np.flatnonzero(variance < 1e-6 * prior)
         if not lost.size:
             return variance
+        if not len(self.data):
+            return np.maximum(variance, 0.0)
         layout = self.data.layout
         by_strength = np.argsort(self.sites.precision, kind="stable")  # of several answers at a place, the strongest
         alone = by_strength[layout.second[by_strength] < 0]
-        measured = layout.places[layout.first] + 0.0
-        seen = {measured[i].tobytes(): int(i) for i in alone}
-        blocked = {int(r) for block in self.sites.blocks for r in block.rows.ravel()}
-        for i in lost:
-            row = seen.get((places[i] + 0.0).tobytes())
-            if row is not None and row not in blocked:
-                variance[i] = self._known.variance[row]
+        at = find_rows(places[lost], layout.places[layout.first[alone]])
+        rows = np.where(at >= 0, alone[at], -1)
+        for block in self.sites.blocks:
+            rows[np.isin(rows, block.rows)] = -1
+        found = rows >= 0
+        if found.any():
+            variance[lost[found]] = self._known.variance[rows[found]]
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
@@ -420,8 +481,8 @@ class Predictive(NDArrayOperatorsMixin):
     variance: Array
 
     def __post_init__(self) -> None:
-        for array in (self.places, self.mean, self.variance):
-            array.flags.writeable = False
+        for name in ("places", "mean", "variance"):
+            object.__setattr__(self, name, _own(getattr(self, name)))
 
     def __repr__(self) -> str:
         return f"Predictive({len(self)} places, {self.posterior})"
@@ -431,6 +492,8 @@ class Predictive(NDArrayOperatorsMixin):
         return out.copy() if copy else out
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(each, Predictive) for each in options.get("out", ())):
+            raise ValueError("a Predictive is read-only: its mean and variance belong to its places")
         return getattr(ufunc, method)(
             *(each.places if isinstance(each, Predictive) else each for each in inputs), **options
         )
@@ -456,6 +519,18 @@ class Predictive(NDArrayOperatorsMixin):
         if isinstance(index, int | np.integer | tuple):
             return np.asarray(self.places[index])
         return Predictive(self.posterior, self.places[index], self.mean[index], self.variance[index])
+
+
+def _own(array: Array) -> Array:
+    """The array, if nobody can change it, or a copy that nobody can: a caller's array stays the caller's."""
+    base = array.base
+    fixed = not array.flags.writeable and (base is None or (isinstance(base, np.ndarray) and not base.flags.writeable))
+    return array if fixed else _frozen(np.array(array, dtype=float))
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 def _within(kernel: Kernel, queries: Array) -> Array:

@@ -16,6 +16,7 @@ __all__ = ["ABOUT", "Region", "as_reference", "require_about"]
 
 Nested = tuple["Nested | float", ...]
 
+MOST_POINTS = 100_000  # of a reference: a thousand queries take a hundred million covariances
 ABOUT = ("function", "hyperparameters", "model")
 
 
@@ -79,6 +80,11 @@ def as_reference(reference: ArrayLike | Pool) -> Nested:
         raise InvalidInput(
             "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
             shaped, "give the places where predictions matter, such as the pool",
+        )  # fmt: skip
+    if len(array) > MOST_POINTS:
+        raise InvalidInput(
+            "reference", f"at most {MOST_POINTS} places, each of which every query is compared with", len(array),
+            "some of them stand for all: pool.candidates(1000, rng)",
         )  # fmt: skip
     return _nested(array.tolist())
 

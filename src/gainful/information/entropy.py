@@ -71,7 +71,7 @@ def of_reading(channel: Channel, variance: Array) -> Array:
 
     Of a number ½ log2(2πe variance); of an interval that of its lower end, G(sd/width) + log2 width.
     """
-    sd = np.sqrt(variance)
+    sd = np.sqrt(np.maximum(variance, 0.0))  # rounding may leave −1e-17 of one that is known
     if channel.is_interval:
         return np.asarray(interval_entropy(sd / channel.width) + np.log2(channel.width))
     with np.errstate(divide="ignore"):

@@ -44,8 +44,9 @@ def _slopes(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:
     """Derivatives of information in m and v; of a covariance, in its entries, each half of a symmetric pair."""
     channel = instrument.channel()
     if channel is not None and channel.is_number:
-        with np.errstate(divide="ignore"):
-            return np.zeros_like(m), 0.5 / np.log(2.0) / (v + channel.noise**2)
+        reading, half = v + channel.noise**2, np.full_like(v, 0.5 / np.log(2.0))
+        # What is known tells nothing, and nothing nearby: a number without noise is no guide to anywhere.
+        return np.zeros_like(m), np.divide(half, reading, out=np.zeros_like(v), where=reading > 0.0)
     if m.ndim == 1:
         sd, stencil = np.sqrt(np.maximum(v, np.finfo(float).tiny)), _STENCIL if channel is not None else _PLAIN
         by_variance = _difference(lambda h: information_given(instrument, m, v * np.exp(h)), m, stencil)

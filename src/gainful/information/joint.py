@@ -21,9 +21,17 @@ from gainful.inference.fantasy import fantasize
 from gainful.inference.posterior import Posterior
 from gainful.information.nested import conditional, given_all_numbers, given_numbers, is_exact, rest_entropy
 from gainful.information.outcomes import Size, information_with_pending, outcomes
-from gainful.information.readings import CandidateReadings, Readings, candidate_readings, checked, read
+from gainful.information.readings import (
+    CandidateReadings,
+    Readings,
+    candidate_readings,
+    checked,
+    read,
+    rows_of,
+)
 from gainful.information.single import information_given
 from gainful.instruments import Instrument
+from gainful.numerics.memory import in_blocks
 
 __all__ = ["Estimate", "information_estimate", "joint_estimate", "joint_information"]
 
@@ -32,6 +40,7 @@ Array = NDArray[np.float64]
 _PATIENCE = 320_000  # bivariate normal probabilities that a scan may take: 0.2 seconds
 _PATIENCE_OF_ONE = 2_000_000  # and a single number
 _SCAN, _SCAN_OF_NUMBERS, _CAREFUL = Size(128, 16), Size(64, 16), Size(1024, 64)
+_MATRICES = 8  # of readings × readings, held for each query
 _FEW = 64  # candidates, up to which there is time to be careful
 
 
@@ -110,20 +119,28 @@ def information_estimate(
         counted = fantasize(belief, [*read_off, *others])
         bits = information_given(instrument, *counted.marginals(instrument, mine))
         return Estimate(bits, np.full_like(bits, np.nan if read_off or others else 0.0))
-    asked = candidate_readings(fantasize(belief, others) if others else belief, read_off, instrument, mine)
-    exact = _exact_beyond(asked)
-    found = _by_outcomes(instrument, asked) if exact is None else Estimate(exact, np.zeros_like(exact))
-    return found._replace(error=np.full_like(found.bits, np.nan)) if others else found
+    counted = fantasize(belief, others) if others else belief
+    readings = sum(rows_of(query.instrument, query.place) for query in read_off) + rows_of(instrument, mine[0])
+
+    def of(part: slice) -> Array:
+        asked = candidate_readings(counted, read_off, instrument, mine[part])
+        share = len(asked) / len(mine)
+        exact = _exact_beyond(asked, share * _PATIENCE)
+        found = (exact, np.zeros_like(exact)) if exact is not None else _by_outcomes(instrument, asked, len(mine))
+        return np.stack(found, axis=1)
+
+    bits, error = in_blocks(of, len(mine), _MATRICES * readings**2).T
+    return Estimate(bits, np.full_like(bits, np.nan) if others else error)
 
 
-def _exact_beyond(asked: CandidateReadings) -> Array | None:
+def _exact_beyond(asked: CandidateReadings, patience: float) -> Array | None:
     """I(S and it) − I(S), (M,), where both are exact and cheap; the terms that are in both are never formed."""
     pending, channel = asked.pending, asked.channel
     numbers_only = len(pending.numbers) == len(pending.channels) and asked.mean.shape[1] == 1
-    if not numbers_only and not is_exact(given_numbers(asked.together.cases(slice(0, 1))), _PATIENCE / len(asked)):
+    if not numbers_only and not is_exact(given_numbers(asked.together.cases(slice(0, 1))), patience / len(asked)):
         return None  # not even the first case, whose matrices cost nothing
     left = given_all_numbers(asked) if numbers_only else given_numbers(asked.together)
-    if left.rest.channels and not is_exact(left, _PATIENCE):
+    if left.rest.channels and not is_exact(left, patience):
         return None
     gained = rest_entropy(left) - rest_entropy(given_numbers(pending))
     if channel.is_number:
@@ -131,8 +148,8 @@ def _exact_beyond(asked: CandidateReadings) -> Array | None:
     return np.maximum(gained - conditional(channel, asked.mean, asked.cov), 0.0)
 
 
-def _by_outcomes(instrument: Instrument, asked: CandidateReadings) -> Estimate:
-    """I(it) − I(it; answers of S), the second by outcomes."""
+def _by_outcomes(instrument: Instrument, asked: CandidateReadings, count: int | None = None) -> Estimate:
+    """I(it) − I(it; answers of S), the second by outcomes: as many as there is time for with `count` queries in all."""
     channel = asked.channel
     if channel.is_number and channel.noise == 0.0:
         bits = given_numbers(asked.together).bits[:, -1]  # infinite, unless numbers leave nothing
@@ -141,7 +158,9 @@ def _by_outcomes(instrument: Instrument, asked: CandidateReadings) -> Estimate:
     seen = (asked.mean, g) if channel.any_of else (asked.mean[:, 0], np.maximum(g[:, 0, 0], 0.0))
     alone = information_given(instrument, *seen)
     scan = _SCAN if channel.is_discrete else _SCAN_OF_NUMBERS
-    told, error = information_with_pending(outcomes(asked.pending, _CAREFUL if len(asked) <= _FEW else scan), asked)
+    told, error = information_with_pending(
+        outcomes(asked.pending, _CAREFUL if (count or len(asked)) <= _FEW else scan), asked
+    )
     return Estimate(np.clip(alone - told, 0.0, alone), error)
 
 

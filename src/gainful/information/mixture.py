@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, ndtr
 
-from gainful.data import Query
+from gainful.data import Query, as_queries
 from gainful.inference.belief import Belief
 from gainful.inference.fantasy import sample_fantasies
 from gainful.information.quadrature import on_lattice
 from gainful.information.readings import RESOLUTION, checked
-from gainful.information.single import information_given
+from gainful.information.single import information_alone
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
+from gainful.numerics.memory import in_blocks
 from gainful.numerics.quadrature import adaptive, halved
 
 __all__ = ["disagreement", "mixture_information", "parts"]
@@ -40,6 +41,7 @@ _REACH = 9.0  # spreads from its centre beyond which a part is not there: 1e-19 
 _WIDEST = 4.0  # the widest panel, in spreads of the narrowest part that it touches
 _TOLERANCE = 1e-8  # bits by which the two rules may differ on a panel; Kronrod is then far closer than that
 _LIGHT = 1e-13  # parts of less weight add at most w log2(1/w) < 5e-12 bits; no panel is made narrow for them
+_NUMBERS = 100  # held for each query and part: ends of panels
 _AT_ONCE = 250_000  # numbers held at a time
 _DRAWS = 8  # joint answers to pending queries
 _NARROW = 0.02  # width in spreads below which Φ(b) − Φ(a) is expanded about the middle, to 1e-11
@@ -64,11 +66,18 @@ def mixture_information(
     if waiting:
         after = sample_fantasies(belief, waiting, _DRAWS)
         return np.mean([mixture_information(each, instrument, places, about) for each in after], axis=0)
+    queries, _ = as_queries(instrument, places)
+    each = len(belief.weights) * (_NUMBERS + 8 * instrument.levels)
+    return in_blocks(lambda part: _of_some(belief, instrument, queries[part], about), len(queries), each)
+
+
+def _of_some(belief: Belief, instrument: Instrument, places: Array, about: str) -> Array:
     weights, m, v = parts(belief, instrument, places)
     about_parts = disagreement(instrument, weights, m, v, rounding(belief, instrument, places))
     if about != "function":
         return about_parts
-    within = information_given(instrument, *_stacked(m, v)).reshape(len(weights), -1)
+    held = [p for p, w in zip(belief.posteriors, belief.weights, strict=True) if w > 0.0]
+    within = np.stack([information_alone(posterior, instrument, places) for posterior in held])
     with np.errstate(invalid="ignore"):  # a weight is positive here, so that infinite bits stay infinite
         return about_parts + weights @ within
 

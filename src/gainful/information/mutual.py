@@ -20,7 +20,7 @@ from gainful.information.answered import entropy_if_answered
 from gainful.information.joint import information_estimate
 from gainful.information.mixture import mixture_information
 from gainful.information.region import region_information
-from gainful.information.single import information_given
+from gainful.information.single import information_alone
 from gainful.instruments import Instrument
 
 __all__ = ["information"]
@@ -78,7 +78,7 @@ def _information(
 ) -> Array:
     if isinstance(belief, Posterior) and isinstance(about, str) and about == "function":  # the usual question first
         if isinstance(pending, Sequence) and not len(pending):
-            return information_given(instrument, *belief.marginals(instrument, places))
+            return information_alone(belief, instrument, places)
         return information_estimate(belief, instrument, places, pending).bits
     if not isinstance(belief, Posterior | Belief):
         raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")

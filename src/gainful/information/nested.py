@@ -49,6 +49,7 @@ _AXIS = (len(_CUTS) - 1) * _PER_PANEL  # nodes of one integral, when nothing is 
 _NEGLIGIBLE = 1e-15  # the weight of a node that is left out
 _SHARP = 0.5  # a bend narrower than this many standard deviations gets panels of its own
 _GRADES = np.array([-6.5, -2.2, 2.2, 6.5])
+_KNOWN = 1e-9  # of an interval's width: a reading that varies less might as well be known
 _AT_ONCE = 20_000  # nodes at a time, to bound memory
 
 
@@ -261,7 +262,8 @@ def _repeated(
 def _lower_ends(mean: Array, cov: Array, edges: list[Array | None], row: int, width: float) -> tuple[Array, Array]:
     """Lower ends (B, Z) of an interval and weights for an integral over them: its density bends where the lower or the
     upper end passes the reading's own distribution, or a value at which another reading crosses an edge."""
-    sd = np.sqrt(cov[:, row, row])
+    # A reading that is known has no spread of its own: its window's lower end is uniform, to a billionth of the width.
+    sd = np.maximum(np.sqrt(np.maximum(cov[:, row, row], 0.0)), _KNOWN * width)
     slope = cov[:, :, row] / sd[:, None]
     others = [r for r in range(mean.shape[1]) if r != row]
     rest = _left(cov[:, others][:, :, others], slope[:, others])

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
+from gainful.inference.fantasy import RESOLUTION
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.instruments.channel import Channel
 from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import semidefinite_root
+from gainful.numerics.rows import find_rows
 
 __all__ = [
+    "RESOLUTION",
     "SAME",
     "CandidateReadings",
     "Readings",
@@ -38,7 +41,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 SAME = 1e-14  # correlations this close to ±1 are ±1, and shares of a variance this small are zero
-RESOLUTION = 1e-12  # of the prior variance: what is left below it after conditioning is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +187,8 @@ def candidate_readings(
     m, v = (np.array(part) for part in posterior.marginals(instrument, places))  # they may be shared: v is changed
     prior = np.maximum(posterior.kernel.diag(flat), 0.0)
     at_places = posterior.covariance(flat, g.places) if len(g.places) else np.zeros((len(flat), 0))
-    known = {place.tobytes(): i for i, place in enumerate(g.places + 0.0)}
-    found = {i: known[p.tobytes()] for i, p in enumerate(flat + 0.0) if p.tobytes() in known} if known else {}
+    at = find_rows(flat, g.places)
+    found = {int(i): int(at[i]) for i in np.flatnonzero(at >= 0)}
     for i, j in found.items():  # of one place there is one variance, to the last bit, or nothing would be a repeat
         at_places[i] = g.of_places[j]
     cross = matmul(at_places, np.ascontiguousarray(g.picking.T))

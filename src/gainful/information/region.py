@@ -25,6 +25,7 @@ from gainful.information.pairs import about_answer, explained_by, table_size
 from gainful.information.readings import checked
 from gainful.information.watched import Watched, covariances, see, watch, whitening
 from gainful.instruments import Instrument, Point, Preference
+from gainful.numerics.rows import find_rows
 
 __all__ = ["AboutRegion", "region_information", "region_information_and_gradient"]
 
@@ -114,7 +115,7 @@ class _Target:
     weights: Array
     numbers: _Numbers | None
     white: Array | None
-    numbered: tuple[dict[bytes, int], NDArray[np.intp]]
+    numbered: NDArray[np.intp]
 
     def information(self, instrument: Instrument, queries: Array) -> Array:
         """(M,)."""
@@ -125,7 +126,7 @@ class _Target:
 
     def cases(self, instrument: Instrument, queries: Array) -> Iterator[tuple[slice, _Case]]:
         """The queries a few at a time, so that arrays (M, R) of them fit into memory."""
-        number, numbers = self.numbered
+        numbers = self.numbered
         answers = self.region.answers
         cells = 1 if answers is None else table_size(instrument) * table_size(answers)
         some = max(1, _MANY // max(len(self.watched) * cells, 1))
@@ -135,7 +136,8 @@ class _Target:
             here = _told(self.numbers, self.belief, instrument, part)
             mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here)
             cross = covariances(self.belief, instrument, part, self.watched)[:, 0] - here @ self.told.T
-            own = np.array([number.get(row.tobytes(), -1) for row in part + 0.0])[:, None] == numbers
+            own = find_rows(part, self.watched.queries)
+            own = np.where(own >= 0, numbers[own], -1)[:, None] == numbers
             yield slice(i, i + len(part)), _Case(mine, cross, own, seen.known)
 
     def explained(self, case: _Case) -> Array:
@@ -230,12 +232,9 @@ def _told(numbers: _Numbers | None, belief: Posterior, sees: Instrument, queries
     return covariances(belief, sees, queries, numbers.watched)[:, 0] @ numbers.root
 
 
-def _numbered(points: Array) -> tuple[dict[bytes, int], NDArray[np.intp]]:
-    """A number for each distinct point, by its bytes, and the numbers of all, (R,): a query that is one of them
-    explains itself, whatever rounding says."""
-    number: dict[bytes, int] = {}
-    numbers = [number.setdefault(row.tobytes(), len(number)) for row in points + 0.0]
-    return number, np.array(numbers, dtype=np.intp)
+def _numbered(points: Array) -> NDArray[np.intp]:
+    """A number for each distinct point, (R,): a query that is one of them explains itself, whatever rounding says."""
+    return find_rows(points, points)
 
 
 def _one_value(argument: str, instrument: Instrument) -> None:

@@ -6,9 +6,12 @@ The instrument sees g ~ N(m, v), one value or the k values of a set. Closed form
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtri
 
+from gainful.data import as_queries
+from gainful.inference.fantasy import is_known
+from gainful.inference.posterior import Posterior
 from gainful.information import quadrature
 from gainful.information.entropy import (
     binary_entropy,
@@ -21,21 +24,37 @@ from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.channel import Channel
 from gainful.numerics.cholesky import semidefinite_root
+from gainful.numerics.memory import in_blocks
 from gainful.numerics.quadrature import panels
 from gainful.space import evenly
 
-__all__ = ["expected_set_entropy", "information_given"]
+__all__ = ["expected_set_entropy", "information_alone", "information_given"]
 
 Array = NDArray[np.float64]
 
 _REACH = 9.0
 _PANELS, _POINTS = 7, 65_536
+_NUMBERS = 200  # held at a time for each query: nodes of the entropy given g
 _MOST_NODES = 1_000_000  # of product grids at a time, so that they fit into memory
+
+
+def information_alone(belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    """I(answer; f) in bits under one posterior, (M,); an answer without noise about what is known tells nothing."""
+    m, v = belief.marginals(instrument, places)
+    channel = instrument.channel()
+    if channel is not None and channel.is_number and channel.noise == 0.0:
+        v = np.where(is_known(belief, as_queries(instrument, places)[0], v), 0.0, v)
+    return information_given(instrument, m, v)
 
 
 def information_given(instrument: Instrument, m: Array, v: Array) -> Array:
     """I(answer; f) in bits when what the instrument sees is N(m, v), (M,)."""
     channel = instrument.channel()
+    some = _NUMBERS + 8 * instrument.levels
+    return in_blocks(lambda part: _given(instrument, channel, m[part], v[part]), len(m), some)
+
+
+def _given(instrument: Instrument, channel: Channel | None, m: Array, v: Array) -> Array:
     if channel is None:
         return quadrature.information(instrument, m, v)
     if channel.any_of:

@@ -121,6 +121,8 @@ def _triangular(lower: Array, rhs: Array, transposed: bool = False) -> Array:
     """
     if rhs.ndim == 2 and rhs.size <= _SMALL:
         return np.asarray(blas.dtrsm(1.0, lower, rhs, lower=1, trans_a=int(transposed)))
+    if rhs.ndim == 2 and rhs.flags.c_contiguous:  # (L⁻¹ rhs)ᵀ = rhsᵀ L⁻ᵀ: what is in C order need not be turned first
+        return np.asarray(blas.dtrsm(1.0, lower, rhs.T, side=1, lower=1, trans_a=1 - int(transposed))).T
     return np.asarray(lapack.dtrtrs(lower, rhs, lower=1, trans=int(transposed))[0])
 
 
@@ -166,11 +168,14 @@ def _potrf(matrix: Array, overwrite: bool = False, least: Array | float = 0.0) -
 def _rounding(matrix: Array, sign: Array | None) -> Array | float:
     """What is left of a diagonal entry when nothing is, (N,): for measurements without noise, whose sign is 0.
 
-    The others have a pivot of 1 or more, whatever rounding makes of it.
+    The others have a pivot of 1 or more, whatever rounding makes of it, as long as that is less than 1. Noise a hundred
+    million times smaller than the belief's own spread is as good as none.
     """
-    if sign is None or np.all(sign != 0.0):
+    rounding = _ROUNDING * np.diagonal(matrix)
+    if sign is None:
         return 0.0
-    return np.where(sign == 0.0, _ROUNDING * np.diagonal(matrix), 0.0)
+    all_rows = len(matrix) * rounding
+    return np.where(sign == 0.0, rounding, np.where(all_rows > 1.0, all_rows, 0.0))
 
 
 def _enlarged(matrix: Array, jitter: float) -> Array:

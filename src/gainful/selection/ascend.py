@@ -1,7 +1,8 @@
 """Climbing the score from good candidates, inside the box.
 
 All starts climb together: the sum of their scores is one function, whose gradient L-BFGS-B follows between the bounds.
-What counts is the best place that any of them saw and that satisfies every constraint.
+What counts is the best place that any of them saw and that satisfies every constraint, on a grid so fine that no score
+feels it: where a climb ends depends on the last digits of all that went into it, and the place asked for should not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from scipy.optimize import minimize
 
 from gainful.instruments import Instrument
 from gainful.selection.scoring import Scoring
+from gainful.selection.ties import better, first_best, on_grid
 from gainful.space import Places, Restricted, Space, Within, evenly
 
 __all__ = ["ascend"]
@@ -38,9 +40,11 @@ def ascend(
     if not scoring.is_exact:
         reached = reached[np.isfinite(heights)]
         heights = scoring.score(instrument, reached)
-    i = int(np.argmax(heights))
+    i = first_best(heights)
     best = reached[i], float(heights[i])
-    return best if boxed(space) else _settle(scoring, instrument, space, best, distinct)
+    if not boxed(space):
+        best = _settle(scoring, instrument, space, best, distinct)
+    return _rounded(scoring, instrument, space, best, distinct)
 
 
 def _climb(
@@ -59,8 +63,8 @@ def _climb(
         allowed = space.contains(places.reshape(-1, shape[-1])).reshape(len(places), -1).all(axis=1)
         if distinct:
             allowed &= _apart(places, width)
-        better = allowed & (scores > heights)
-        reached[better], heights[better] = places[better], scores[better]
+        higher = allowed & better(scores, heights)
+        reached[higher], heights[higher] = places[higher], scores[higher]
         return -float(scores.sum()) / scale, -(slopes * width).ravel() / scale
 
     first = ((starts - low) / width).ravel()
@@ -109,10 +113,22 @@ def _settle(
             near = near[_apart(near, width)]
         if len(near):
             scores = scoring.score(instrument, near)
-            i = int(np.argmax(scores))
-            if scores[i] > score:
+            i = first_best(scores)
+            if better(scores[i], score):
                 place, score = near[i], float(scores[i])
     return place, score
+
+
+def _rounded(
+    scoring: Scoring, instrument: Instrument, space: Places, best: tuple[Array, float], distinct: bool
+) -> tuple[Array, float]:
+    """The nearest place of the grid and its score, unless it is not allowed or worse."""
+    place = on_grid(best[0], space.low, space.high)
+    allowed = bool(space.contains(np.atleast_2d(place)).all())
+    if not allowed or (distinct and not _apart(place[None], space.high - space.low)[0]):
+        return best
+    score = float(scoring.score(instrument, place[None])[0])
+    return best if better(best[1], score) else (place, score)
 
 
 def _score_and_gradient(scoring: Scoring, instrument: Instrument, places: Array, space: Places) -> tuple[Array, Array]:

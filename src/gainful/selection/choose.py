@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.checks import require_whole
+from gainful.checks import require, require_whole
 from gainful.data import Query
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior, Predictive
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
 from gainful.selection.scoring import Scoring
+from gainful.selection.ties import best_first, better, first_best
 from gainful.space import Places, Pool, Restricted
 
 __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 
 _ALL = 2**62
 _FINALISTS = 32
+_MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
 
 
@@ -59,6 +61,10 @@ class Search:
     def __post_init__(self) -> None:
         for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
             whole = require_whole(name, getattr(self, name), least, "leave the default")
+            most = _MOST[name]
+            require(
+                whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default"
+            )
             object.__setattr__(self, name, whole)
 
 
@@ -104,16 +110,16 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         if not scoring.is_exact and len(places) > _FINALISTS:
             # The exact form beyond what is pending is dear. The fantasy ranks the candidates; the best are scored.
             ranks = scoring.rank(instrument, places)
-            places = places[np.argsort(-ranks, kind="stable")[:_FINALISTS]]
+            places = places[best_first(ranks)[:_FINALISTS]]
         scores = scoring.score(instrument, places)
         i = _best_of(scoring, instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
-            starts = np.argsort(-scores, kind="stable")[: search.climbers]
+            starts = best_first(scores)[: search.climbers]
             climbed = ascend(scoring, instrument, option.space, np.array(places[starts]), option.distinct)
-            if climbed[1] > score:
+            if better(climbed[1], score):
                 place, score = climbed
-        if best is None or score > best[2]:
+        if best is None or better(score, best[2]):
             best = instrument, place, score
     return None if best is None else Choice(Query(best[0], best[1]), best[2])
 
@@ -165,8 +171,8 @@ def _subsets(n: int, size: int, most: int, rng: np.random.Generator) -> NDArray[
 
 
 def _best_of(scoring: Scoring, instrument: Instrument, places: Array | Predictive, scores: Array) -> int:
-    i = int(np.argmax(scores))
+    i = first_best(scores)
     if np.isposinf(scores[i]):  # a reading without noise tells infinitely much anywhere: the least certain place first
         endless = np.flatnonzero(np.isposinf(scores))
-        i = int(endless[int(np.argmax(scoring.spread(instrument, places[endless])))])
+        i = int(endless[first_best(scoring.spread(instrument, places[endless]))])
     return i

@@ -23,6 +23,7 @@ from gainful.inference.fantasy import fantasize, sample_fantasies
 from gainful.inference.posterior import Posterior, Predictive
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument
+from gainful.numerics.rows import find_rows
 
 __all__ = ["Scoring"]
 
@@ -93,11 +94,9 @@ class Scoring:
         flat = np.asarray(places, dtype=float).reshape(len(places), -1, np.shape(places)[-1])
         known = np.ones(len(places), dtype=bool)
         channel = instrument.channel()
-        asked = {q.place.tobytes() for q in self.pending if q.instrument.channel() == channel}
-        asked |= {
-            x.tobytes() for b in self._parts[0].data.batches if b.instrument.channel() == channel for x in b.X + 0.0
-        }
-        again = np.array([x.tobytes() in asked for x in np.asarray(places, dtype=float) + 0.0], dtype=bool)
+        asked = [q.place[None] for q in self.pending if q.instrument.channel() == channel]
+        asked += [b.X for b in self._parts[0].data.batches if b.instrument.channel() == channel]
+        again = find_rows(flat, np.concatenate(asked)) >= 0 if asked else ~known
         for part in self._parts:
             prior = sum(np.maximum(part.kernel.diag(flat[:, i]), 0.0) for i in range(flat.shape[1]))
             known &= part.marginals(instrument, places)[1] <= RESOLUTION * prior

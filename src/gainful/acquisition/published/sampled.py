@@ -14,6 +14,7 @@ from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import of_probabilities
 from gainful.instruments import Instrument
+from gainful.numerics.memory import in_blocks
 from gainful.numerics.normal import log_ndtr_between
 
 __all__ = ["sampled_information"]
@@ -44,9 +45,13 @@ def sampled_information(
     if samples < 1 or buckets < 2 or not bound > 0:
         raise InvalidInput("samples, buckets, bound", "positive numbers", (samples, buckets, bound), "100, 100 and 3")
     g = belief.sample(places, samples, rng)
-    logs = log_buckets(instrument, g, buckets, bound)
-    averaged = np.log(np.mean(np.exp(logs), axis=0) + 1e-300)
-    return of_probabilities(averaged) - of_probabilities(logs).mean(axis=0)
+
+    def of(part: slice) -> Array:
+        logs = log_buckets(instrument, g[:, part], buckets, bound)
+        averaged = np.log(np.mean(np.exp(logs), axis=0) + 1e-300)
+        return of_probabilities(averaged) - of_probabilities(logs).mean(axis=0)
+
+    return in_blocks(of, g.shape[1], 6 * samples * buckets)
 
 
 def log_buckets(instrument: Instrument, g: Array, buckets: int, bound: float) -> Array:

@@ -20,6 +20,7 @@ from gainful.data import as_queries
 from gainful.errors import InvalidInput, MissingExtra
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
+from gainful.numerics.memory import in_blocks
 
 __all__ = ["ActiveSVM", "farthest", "hyperplane_distance", "margin"]
 
@@ -91,14 +92,18 @@ class ActiveSVM:
         kernel = belief.kernel
         if not len(X):
             return farthest(np.zeros((0, 0)), np.zeros((len(queries), 0)), kernel.diag(queries))
-        within, across = kernel.matrix(X, X), kernel.matrix(queries, X)
-        own = kernel.diag(queries)
-        if len(np.unique(answers)) < 2:
-            return farthest(within, across, own)
-        if self.rule == "simple":
-            distance = hyperplane_distance(within, across, answers, self.C)
-            return 1.0 / (1.0 + distance) if np.isfinite(distance).all() else farthest(within, across, own)
-        return np.array([self._after(within, answers, row, k) for row, k in zip(across, own, strict=True)])
+        within = kernel.matrix(X, X)
+
+        def of(part: slice) -> Array:
+            across, own = kernel.matrix(queries[part], X), kernel.diag(queries[part])
+            if len(np.unique(answers)) < 2:
+                return farthest(within, across, own)
+            if self.rule == "simple":
+                distance = hyperplane_distance(within, across, answers, self.C)
+                return 1.0 / (1.0 + distance) if np.isfinite(distance).all() else farthest(within, across, own)
+            return np.array([self._after(within, answers, row, k) for row, k in zip(across, own, strict=True)])
+
+        return in_blocks(of, len(queries), 4 * len(X))
 
     def _after(self, within: Array, answers: Array, row: Array, own: float) -> float:
         grown = np.block([[within, row[:, None]], [row[None], np.array([[own]])]])
