@@ -94,8 +94,9 @@ class Layout:
         return all(term.likelihood.gaussian for term in self.terms)
 
     def hard_windows(self, paired: bool) -> tuple[Rows, Array, Array]:
-        """The values, f(x) or, `paired`, f(u) − f(v), that are known to lie in a window: their rows (H,), places (H, k, d)
-        and ends (H, 2)."""
+        """The values known to lie in a window, f(x) or, `paired`, f(u) − f(v): their rows (H,), places (H, k, d) and ends
+        (H, 2)."""
+
         windows = [term for term in self.terms if isinstance(term.likelihood, Window)]
         rows = _concatenate([term.rows[:, 0] for term in windows])
         answers = np.concatenate([np.zeros((0, 3)), *(term.answers for term in windows)])
