@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import numbers
 from gainful.errors import InvalidInput
 
 __all__ = [
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+
+_CHECK = "check the value and its units"
 
 
 class Local(NamedTuple):
@@ -162,13 +165,13 @@ class _Numbers:
     zero: bool = False  # exactly 0 is allowed too, and has no entry in theta
 
     def canonical(self, label: str, value: Any) -> Any:
-        array = _as_floats(value)
         transform = self.transform
+        array = numbers(label, value, transform.expected, _CHECK)
         fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
         inside = (transform.low < array) & (array < transform.high)
         if not fine or not np.all(inside | (array == 0.0) if self.zero else inside):
             expected = transform.expected_or_zero if self.zero else transform.expected
-            raise InvalidInput(label, expected, value, "check the value and its units")
+            raise InvalidInput(label, expected, value, _CHECK)
         if array.ndim == 0:
             return float(array)
         return tuple(array.tolist()) if self.per_dimension and array.ndim == 1 else array
@@ -202,9 +205,9 @@ class _Ordered:
     role: str
 
     def canonical(self, label: str, value: Any) -> tuple[float, ...]:
-        array = _as_floats(value)
+        array = numbers(label, value, "increasing finite numbers", _CHECK)
         if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0.0):
-            raise InvalidInput(label, "increasing finite numbers", value, "check the value and its units")
+            raise InvalidInput(label, "increasing finite numbers", value, _CHECK)
         return tuple(array.tolist())
 
     def is_absent(self, value: Any) -> bool:
@@ -227,14 +230,6 @@ class _Ordered:
     def slots(self, label: str, value: Any) -> list[Slot]:
         gaps = [Slot(f"{label}.gap[{i}]", "gap", LOG) for i in range(1, len(value))]
         return [Slot(f"{label}[0]", self.role, IDENTITY), *gaps]
-
-
-def _as_floats(value: Any) -> Array:
-    """NaN for what is no number, which is refused as a value that is not finite."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.array(np.nan)
 
 
 def positive(default: float, role: str, *, per_dimension: bool = False, zero: bool = False) -> Any:
@@ -325,7 +320,7 @@ class Parametrised:
 
     def with_theta(self, theta: ArrayLike) -> Self:
         """The same value with other parameters; theta of shape (S, P) gives a batch of S settings."""
-        vector = np.asarray(theta, dtype=float)
+        vector = numbers("theta", theta, f"{self.size} numbers", "see .theta and .names")
         if vector.ndim not in (1, 2) or vector.shape[-1] != self.size:
             raise InvalidInput(
                 "theta",

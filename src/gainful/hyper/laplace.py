@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import as_rng, require_count, require_kind
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
@@ -42,9 +43,10 @@ class HyperPosterior:
     covariance: Array
     log_evidence: float
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Draws of the learned entries, (size, d)."""
-        return np.asarray(rng.multivariate_normal(self.theta, self.covariance, size, method="cholesky"))
+        size, generator = require_count("size", size, 0, "1 draws one theta"), as_rng(rng)
+        return np.asarray(generator.multivariate_normal(self.theta, self.covariance, size, method="cholesky"))
 
     def __repr__(self) -> str:
         sd = np.sqrt(np.diagonal(self.covariance))
@@ -59,6 +61,7 @@ class HyperPosterior:
 
 def hyperposterior(fitted: Fitted) -> HyperPosterior:
     """The Laplace approximation at the maximum: the Hessian by central differences of the exact gradient."""
+    require_kind("fitted", fitted, Fitted, "what fit(gp, data) gives", "fit first")
     problem, free = fitted.problem, fitted.problem.free
     sites = fitted.posterior.sites
     H = np.zeros((len(free), len(free)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import require_count, require_kind, require_seed
 from gainful.data import Data
 from gainful.errors import InvalidInput, MissingExtra, NumericalError
 from gainful.gp import GP
@@ -50,6 +51,10 @@ def nuts(
         from nutpie.compiled_pyfunc import from_pyfunc
     except ImportError:
         raise MissingExtra("NUTS", "nuts") from None
+    for name, value, least in (("draws", draws, 1), ("tune", tune, 0), ("chains", chains, 1), ("thin", thin, 1)):
+        require_count(name, value, least, "leave it out for the usual one")
+    require_seed("seed", seed)
+    require_kind("progress", progress, bool, "True or False", "True draws a bar")
     problem = Problem.of(gp, data, priors, inference)
     improper = [n for n, p in zip(problem.names, problem.priors, strict=True) if isinstance(p, Flat)]
     if improper:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table
-from gainful.data import Data, as_queries, column_names, require_columns
+from gainful.checks import as_rng, column_names, finite_table, require_columns, require_count
+from gainful.data import Data, as_queries
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
@@ -109,7 +109,7 @@ class Posterior:
 
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
-        places = self._places(X)
+        places, size, generator = self._places(X), require_count("size", size, 0, "1 draws one function"), as_rng(rng)
         values, vectors = np.linalg.eigh(self.covariance(places))
         # Rounding is relative to the prior's variance, however little of it is left.
         if values.size and values[0] < -1e-8 * float(np.max(self.kernel.diag(places))):
@@ -117,7 +117,7 @@ class Posterior:
                 "the posterior covariance of these places is not positive definite in double precision"
             )
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return self.mean(places) + np.random.default_rng(rng).standard_normal((size, len(places))) @ root.T
+        return self.mean(places) + generator.standard_normal((size, len(places))) @ root.T
 
     def predict(self, X: ArrayLike | Predictive) -> Predictive:
         """Mean and variance of f at each place, held together with the places: see `Predictive`."""
@@ -131,7 +131,7 @@ class Posterior:
 
         Of a `Predictive` of this posterior, an instrument that sees one place gets the moments held there.
         """
-        if isinstance(X, Predictive) and X.posterior is self and instrument.query == "place":
+        if isinstance(X, Predictive) and X.posterior is self and getattr(instrument, "query", None) == "place":
             return X.mean, X.variance
         require_columns("X", column_names(X), self.data.columns)
         queries, _ = as_queries(instrument, X)
@@ -276,8 +276,7 @@ class Posterior:
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
-        require_columns(argument, column_names(X), self.data.columns)
-        places = finite_table(argument, X)
+        places = finite_table(argument, X, names=self.data.columns)
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
                 argument,

@@ -60,7 +60,7 @@ def information(
     [0.2631]
     """
     if isinstance(belief, Posterior) and isinstance(about, str) and about == "function":  # the usual question first
-        if isinstance(pending, Sequence) and not len(pending):
+        if isinstance(pending, list | tuple) and not pending:
             return information_given(instrument, *belief.marginals(instrument, places))
         return information_estimate(belief, instrument, places, pending).bits
     if not isinstance(belief, Posterior | Belief):
