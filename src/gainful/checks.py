@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -29,6 +29,7 @@ __all__ = [
     "finite_table",
     "is_number",
     "is_whole",
+    "listed",
     "numbers",
     "refuse",
     "require",
@@ -38,6 +39,7 @@ __all__ = [
     "require_finite",
     "require_kind",
     "require_name",
+    "require_names",
     "require_not_negative",
     "require_positive",
     "require_seed",
@@ -82,6 +84,12 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
+def listed(values: Any) -> list[Any] | None:
+    """What a list, an array or another collection holds; None for what is none: text, a mapping, a table, a number."""
+    single = isinstance(values, str | bytes | Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) == 0
+    return None if single or not isinstance(values, Iterable) else list(values)
+
+
 def require(holds: bool, argument: str, expected: str, got: object, remedy: str) -> None:
     """InvalidInput unless it holds."""
     if not holds:
@@ -102,6 +110,14 @@ def require_choice(argument: str, value: object, choices: Iterable[str], remedy:
 def require_name(argument: str, value: object, remedy: str) -> None:
     """Refuse what is not a name: text, and not empty."""
     require(isinstance(value, str) and bool(value), argument, "a name", value, remedy)
+
+
+def require_names(argument: str, values: Any, remedy: str) -> list[str]:
+    """Names as a list, refused where one is not text, is empty, or comes twice."""
+    found = listed(values) or []
+    distinct = all(isinstance(each, str) and each for each in found) and len(set(found)) == len(found) > 0
+    require(distinct, argument, "distinct names", values, remedy)
+    return found
 
 
 def require_finite(argument: str, value: object, remedy: str) -> None:

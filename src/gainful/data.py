@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import column_names, finite_table, is_whole, numbers, require, require_columns, require_whole
+from gainful.checks import (
+    column_names,
+    finite_table,
+    is_whole,
+    listed,
+    numbers,
+    require,
+    require_columns,
+    require_whole,
+)
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout, lay_out
@@ -159,9 +168,8 @@ class Data:
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
-        given: Any = observations
-        several = isinstance(given, Iterable) and getattr(given, "ndim", 1) and not isinstance(given, str | bytes)
-        wanted = list(given) if several else [given]
+        several = listed(observations)
+        wanted: list[Any] = [observations] if several is None else several
         if not all(is_whole(i) and -len(self) <= i < len(self) for i in wanted):
             raise InvalidInput(
                 "observations", f"whole numbers from 0 to {len(self) - 1}", wanted, "use np.flatnonzero for a mask"
@@ -198,7 +206,9 @@ class Data:
 
     @property
     def dimensions(self) -> int | None:
-        """How many coordinates a place has; None before the first answer."""
+        """How many coordinates a place has; None before the first answer, where no space says it."""
+        if self.names is not None:
+            return len(self.names)
         return int(self.batches[0].X.shape[-1]) if self.batches else None
 
     @cached_property

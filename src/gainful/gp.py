@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import require_kind
+from gainful.checks import column_names
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.evidence import evidence_and_gradient
@@ -19,7 +19,7 @@ from gainful.kernels.base import Kernel
 from gainful.means import Mean, Zero
 from gainful.parameters import Parametrised
 from gainful.priors import Prior
-from gainful.space import Pool, Restricted, Space
+from gainful.space import Space, require_places
 
 __all__ = ["GP"]
 
@@ -57,8 +57,7 @@ class GP(Parametrised):
             raise InvalidInput("priors", "a mapping from names to priors", self.priors, remedy)
         _require_names(self.priors, self.names)
         if self.space is not None:
-            kinds = Space, Pool, Restricted
-            require_kind("space", self.space, kinds, "a Space, a Pool or a part of one", "leave it out for none")
+            require_places("space", self.space)
             object.__setattr__(self, "kernel", self.kernel.bind(self.space.names))
             object.__setattr__(self, "mean", self.mean.bind(self.space.names))
 
@@ -86,7 +85,7 @@ class GP(Parametrised):
                 data.dimensions,
                 "match them",
             )
-        names = None if self.space is None else self.space.columns
+        names = column_names(self.space)
         return data if names is None else data.called(names)
 
 

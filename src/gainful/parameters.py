@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import numbers
+from gainful.checks import column_names, numbers
 from gainful.errors import InvalidInput
 
 __all__ = [
@@ -166,7 +166,7 @@ class _Numbers:
 
     def canonical(self, label: str, value: Any) -> Any:
         transform = self.transform
-        array = numbers(label, value, transform.expected, _CHECK)
+        array = _floats(label, value, transform.expected)
         fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
         inside = (transform.low < array) & (array < transform.high)
         if not fine or not np.all(inside | (array == 0.0) if self.zero else inside):
@@ -205,7 +205,7 @@ class _Ordered:
     role: str
 
     def canonical(self, label: str, value: Any) -> tuple[float, ...]:
-        array = numbers(label, value, "increasing finite numbers", _CHECK)
+        array = _floats(label, value, "increasing finite numbers")
         if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0.0):
             raise InvalidInput(label, "increasing finite numbers", value, _CHECK)
         return tuple(array.tolist())
@@ -230,6 +230,16 @@ class _Ordered:
     def slots(self, label: str, value: Any) -> list[Slot]:
         gaps = [Slot(f"{label}.gap[{i}]", "gap", LOG) for i in range(1, len(value))]
         return [Slot(f"{label}[0]", self.role, IDENTITY), *gaps]
+
+
+def _floats(label: str, value: Any, expected: str) -> Array:
+    """Numbers without names: a table's columns might be in another order than the dimensions."""
+    names = column_names(value)
+    if names is not None:
+        raise InvalidInput(
+            label, expected, f"a table of {list(names)}", "pass .to_numpy(), in the order of the dimensions"
+        )
+    return numbers(label, value, expected, _CHECK)
 
 
 def positive(default: float, role: str, *, per_dimension: bool = False, zero: bool = False) -> Any:
@@ -320,7 +330,7 @@ class Parametrised:
 
     def with_theta(self, theta: ArrayLike) -> Self:
         """The same value with other parameters; theta of shape (S, P) gives a batch of S settings."""
-        vector = numbers("theta", theta, f"{self.size} numbers", "see .theta and .names")
+        vector = _floats("theta", theta, f"{self.size} numbers")
         if vector.ndim not in (1, 2) or vector.shape[-1] != self.size:
             raise InvalidInput(
                 "theta",

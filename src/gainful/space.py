@@ -10,7 +10,7 @@ All give candidates, know their names and bounds, and say whether places belong 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,17 +22,19 @@ from gainful.checks import (
     column_names,
     finite_table,
     is_number,
+    listed,
     numbers,
     require,
     require_count,
     require_finite,
     require_kind,
     require_name,
+    require_names,
     require_whole,
 )
 from gainful.errors import InvalidInput
 
-__all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within"]
+__all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within", "require_places"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -82,8 +84,9 @@ class Within:
         found = []
         for name, pair in {**dict(ends or {}), **named}.items():
             require_name("ends", name, "use the names of the space")
-            two = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes) and len(pair) == 2
-            require(two and all(end is None or is_number(end) for end in pair), name, "a pair (low, high)", pair, _OPEN)
+            two = listed(pair)
+            usable = two is not None and len(two) == 2 and all(end is None or is_number(end) for end in two)
+            require(usable, name, "a pair (low, high)", pair, _OPEN)
             low, high = (open_end if end is None else float(end) for end, open_end in zip(pair, _ENDLESS, strict=True))
             require(low <= high, name, "low ≤ high", pair, _OPEN)
             found.append((name, low, high))
@@ -111,9 +114,7 @@ class Restricted:
     constraint: Constraint
 
     def __post_init__(self) -> None:
-        require_kind(
-            "space", self.space, (Space, Pool, Restricted), "a Space, a Pool or a part of one", "make one first"
-        )
+        require_places("space", self.space)
         if isinstance(self.constraint, Within):
             for name, _, _ in self.constraint.ends:
                 _column(name, self.space.names)
@@ -351,6 +352,13 @@ class Pool:
         return self.places if n >= len(self) else self.places[_subset(len(self), n, generator)]
 
 
+def require_places(argument: str, value: object) -> None:
+    """Refuse what nobody can be sent to."""
+    able = all(callable(getattr(value, verb, None)) for verb in ("candidates", "contains", "where"))
+    expected = "a Space, a Pool or a part of one"
+    require(able and not isinstance(value, type), argument, expected, value, "for instance Space(Real('x', 0, 1))")
+
+
 def evenly(n: int, d: int, rng: np.random.Generator) -> Array:
     """n places of the unit cube, (n, d): an additive recurrence x_k = (x_0 + k a) mod 1 with a = (1/φ, 1/φ², …).
 
@@ -376,8 +384,6 @@ def _pool_names(places: Any, names: Any, size: int) -> tuple[str, ...]:
     if names is None:
         columns = getattr(places, "columns", None)  # which may be numbers
         names = _numbered(size) if columns is None else [str(each) for each in columns]
-    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str | bytes | Mapping) else []
-    usable = len(listed) == size and all(isinstance(each, str) and each for each in listed)
-    expected = f"{size} distinct names, one per column"
-    require(usable and len(set(listed)) == size, "names", expected, names, "name each column")
-    return tuple(listed)
+    found = require_names("names", names, "name each column")
+    require(len(found) == size, "names", f"{size} distinct names, one per column", names, "name each column")
+    return tuple(found)

@@ -137,7 +137,7 @@ class MGP:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of a one-place instrument's answers."""
-        if instrument.query != "place":
+        if getattr(instrument, "query", None) != "place":
             raise InvalidInput(
                 "instrument", "one that sees a single place", instrument, "the MGP has no joint variances"
             )

@@ -51,7 +51,7 @@ def nuts(
         from nutpie.compiled_pyfunc import from_pyfunc
     except ImportError:
         raise MissingExtra("NUTS", "nuts") from None
-    for name, value, least in (("draws", draws, 1), ("tune", tune, 0), ("chains", chains, 1), ("thin", thin, 1)):
+    for name, value, least in (("draws", draws, 1), ("tune", tune, 1), ("chains", chains, 1), ("thin", thin, 1)):
         require_count(name, value, least, "leave it out for the usual one")
     require_seed("seed", seed)
     require_kind("progress", progress, bool, "True or False", "True draws a bar")

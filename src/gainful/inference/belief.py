@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gainful.checks import as_rng, numbers, require, require_count
+from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
@@ -45,7 +45,7 @@ class Belief:
     weights: Array
 
     def __init__(self, posteriors: Sequence[Posterior], weights: ArrayLike | None = None) -> None:
-        parts = tuple(posteriors) if isinstance(posteriors, Iterable) else ()
+        parts = tuple(listed(posteriors) or ())
         if not parts or not all(isinstance(p, Posterior) for p in parts):
             raise InvalidInput("posteriors", "one or more posteriors", posteriors, "condition a GP on data first")
         places = {p.data.dimensions for p in parts} - {None}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_number, is_whole
-from gainful.errors import InvalidInput, NumericalError
+from gainful.checks import require_count, require_positive
+from gainful.errors import NumericalError
 from gainful.inference.compressed import Compressed, compress
 from gainful.inference.conditioned import Conditioned, condition_on, grow
 from gainful.inference.convergence import Convergence, Result
@@ -62,11 +62,9 @@ class EP:
     memory: int = 6
 
     def __post_init__(self) -> None:
-        kinds = is_number(self.tolerance) and is_whole(self.max_iterations) and is_whole(self.memory)
-        if not (kinds and self.tolerance > 0.0 and self.max_iterations >= 1 and self.memory >= 0):
-            raise InvalidInput(
-                "EP", "tolerance > 0, max_iterations ≥ 1, memory ≥ 0", self, "leave them at their defaults"
-            )
+        require_positive("tolerance", self.tolerance, "leave the default")
+        require_count("max_iterations", self.max_iterations, 1, "leave the default")
+        require_count("memory", self.memory, 0, "leave the default")
 
     def strategies(self, start: WarmStart | None = None) -> tuple[Strategy, ...]:
         """What is tried, in this order."""

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_booleans, is_number, require_name, require_positive, require_whole
+from gainful.checks import as_booleans, is_number, require_count, require_name, require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
@@ -107,7 +107,7 @@ class Instrument(Parametrised, ABC):
         require_positive("cost", self.cost, "say what one use costs")
         if self.name is not None:
             require_name("name", self.name, "leave it out, or say what people call the instrument")
-        require_whole("buckets", self.levels, 2, "100 is what was published")
+        require_count("buckets", self.levels, 2, "100 is what was published")
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 raise InvalidInput(name, "one number", value, "make one instrument for each value")

@@ -16,20 +16,21 @@ expression is a `Constant`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import column_names, finite_table, is_number, is_whole, require_kind
+from gainful.checks import column_names, finite_table, is_number, is_whole, listed, require_kind, require_names
 from gainful.errors import InvalidInput
 from gainful.parameters import Parametrised, Slot, positive
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
 
+_FAR = 10**9  # a column number that no table has
 _STEP = 1e-3  # in theta, and
 _PART = 1e-4  # of the extent of the places: where pullbacks are by differences
 
@@ -91,8 +92,8 @@ class Kernel(Parametrised, ABC):
     def on(self, dims: Sequence[int] | Sequence[str] | int | str, *more: int | str) -> On:
         """This kernel seeing only some columns, by number or by the names of the space's dimensions: one, a list, or
         several arguments."""
-        several = isinstance(dims, Iterable) and not isinstance(dims, str | bytes | Mapping) and np.ndim(dims) > 0
-        return On(self, (*(dims if several else (dims,)), *more))  # type: ignore[misc]
+        several = listed(dims)
+        return On(self, (*((dims,) if several is None else several), *more))
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _lift(other))
@@ -235,7 +236,7 @@ class On(Kernel):
     def __post_init__(self) -> None:
         _require_kernel("base", self.base)
         listed = isinstance(self.dims, tuple) and len(self.dims) > 0
-        usable = listed and all((isinstance(d, str) and d) or (is_whole(d) and d >= 0) for d in self.dims)
+        usable = listed and all((isinstance(d, str) and d) or (is_whole(d) and 0 <= d < _FAR) for d in self.dims)
         if not usable or len(set(self.dims)) < len(self.dims):
             raise InvalidInput(
                 "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"
@@ -264,6 +265,7 @@ class On(Kernel):
         return [[slot._replace(dims=seen(slot)) for slot in group] for group in self.base.groups()]
 
     def bind(self, names: Sequence[str]) -> Self:
+        names = require_names("names", names, "those of the space")
         unknown = [d for d in self.dims if isinstance(d, str) and d not in names]
         if unknown:
             raise InvalidInput("dims", f"names among {list(names)}", unknown, "use the space's own dimension names")
