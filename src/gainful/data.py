@@ -30,7 +30,7 @@ from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout, lay_out
 
-__all__ = ["Batch", "Data", "Query", "as_queries"]
+__all__ = ["Batch", "Data", "Query", "as_queries", "require_instrument"]
 
 Array = NDArray[np.float64]
 
@@ -155,12 +155,12 @@ class Data:
 
     def join(self, more: Data) -> Data:
         """These observations, then those."""
-        require(isinstance(more, Data), "data", "a Data value", more, "for instance Data().add(instrument, X, answers)")
+        require(isinstance(more, Data), "more", "a Data value", more, "for instance Data().add(instrument, X, answers)")
         if None not in (self.dimensions, more.dimensions) and self.dimensions != more.dimensions:
             raise InvalidInput(
-                "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
+                "more", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
             )
-        require_columns("data", more.columns, self.columns)
+        require_columns("more", more.columns, self.columns)
         batches = (*self.batches, *more.batches)
         if self._layout is None or not (self.batches and more.batches):
             return Data(batches, names=self.names or more.names)
@@ -240,10 +240,15 @@ def _axes(answers: ArrayLike) -> int | None:
         return None
 
 
+def require_instrument(instrument: object, argument: str = "instrument") -> None:
+    """Refuse what is no instrument, its class for instance."""
+    if not isinstance(instrument, Instrument):
+        raise InvalidInput(argument, "an instrument such as Point(noise=0.1)", instrument, "make one first")
+
+
 def as_queries(instrument: Instrument, X: ArrayLike, argument: str = "X") -> tuple[Array, bool]:
     """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
-    if not isinstance(instrument, Instrument):
-        raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "make one first")
+    require_instrument(instrument)
     array = numbers(argument, X, f"numbers of shape {_SHAPES[instrument.query]}")
     wanted = 2 if instrument.query == "place" else 3
     single = array.ndim == wanted - 1

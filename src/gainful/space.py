@@ -147,7 +147,7 @@ class Restricted:
 
     def contains(self, X: ArrayLike) -> Mask:
         inside = self.space.contains(X)
-        return inside & self.holds(numbers("places", X, "numbers, one row per place"))
+        return inside & self.holds(numbers("X", X, "numbers, one row per place"))
 
     def holds(self, X: Array) -> Mask:
         """Where the constraint itself holds, (M,)."""
@@ -262,7 +262,7 @@ class Space:
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places lie in the box, its faces included, (M,)."""
-        places = finite_table("places", X, len(self.dimensions), names=self.names)
+        places = finite_table("X", X, len(self.dimensions), names=self.names)
         return np.asarray(np.all((places >= self.low) & (places <= self.high), axis=1))
 
     def where(self, constraint: Constraint) -> Places:
@@ -338,7 +338,7 @@ class Pool:
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places are in the pool, exactly, (M,)."""
         known = {row.tobytes() for row in self.places + 0.0}
-        places = finite_table("places", X, self.places.shape[1], names=self.columns)
+        places = finite_table("X", X, self.places.shape[1], names=self.columns)
         return np.array([row.tobytes() in known for row in places + 0.0], dtype=bool)
 
     def where(self, constraint: Constraint) -> Places:

@@ -94,6 +94,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "ragged": lambda: [[0.1], [0.2, 0.3], [0.4]],
     "empty list": list,
     "empty table": lambda: np.zeros((0, 2)),
+    "no pairs": lambda: np.zeros((0, 2, 2)),
     "no columns": lambda: np.zeros((3, 0)),
     "3-D": lambda: np.full((3, 3, 3), 0.5),
     "20-D": lambda: np.ones((1,) * 20),
@@ -143,8 +144,10 @@ FINE: dict[str, set[str]] = {
     "places": {"nothing masked", "number objects", "empty table"},
     "some places": {"nothing masked", "number objects"},
     "place": set(),
-    "pairs": set(),
-    "sets": {"nothing masked", "number objects", "3-D"},
+    "pairs": {"no pairs"},
+    "some pairs": set(),
+    "some sets": {"nothing masked", "number objects", "3-D"},
+    "sets": {"no pairs", "nothing masked", "number objects", "3-D"},
     "numbers": set(),
     "name": {"text", "text of a number"},
     "name or none": {"text", "text of a number", "None"},
@@ -157,8 +160,9 @@ FINE: dict[str, set[str]] = {
     "none": {"None"},
     "nothing": set(),
     "several": {"empty list"},
+    "options": {"empty list", "empty table", "no pairs"},
     "dims": {"0", "int64(3)", "text", "text of a number", "words", "series of text"},
-    "observations": {"-1", "0", "empty list", "empty table"},
+    "observations": {"-1", "0", "empty list", "empty table", "no pairs"},
     "bounds": {"nothing masked", "number objects", "empty table"},
 }
 
@@ -283,6 +287,7 @@ def _values() -> None:
     case("Stream length", gf.Stream, space=SPACE, length=("count", 5))
     case("GP", gf.GP, kernel=("kernel", gf.SE()), mean=("nothing", gf.Zero()), priors=("nothing", {}),
          space=("none", SPACE), also={"space": {"space"}})  # fmt: skip
+
     def hashable(name: Any) -> Any:
         try:
             hash(name)
@@ -317,8 +322,7 @@ def _instruments() -> None:
     case("StudentT", gf.StudentT, noise=("positive parameter", 0.1), df=("positive", 4.0), **common)
     case("Likelihood", gf.Likelihood, log_prob=("callable", log_prob), simulate=("callable", simulate),
          answers=("nothing", "real"), **common, also={
-             "answers": {"bools", "words", "nothing masked"}, "log_prob": {"class", "kernel class"},
-             "simulate": {"class", "kernel class"}})  # fmt: skip
+             "answers": {"words", "generator", "series of text"}, "log_prob": set()})  # fmt: skip
     words = gf.Likelihood(log_prob, simulate, answers=["a", "b", "c"], name="words")
     real = gf.Likelihood(log_prob, simulate, answers="real")
     yes_no = {"bools"}
@@ -334,12 +338,18 @@ def _instruments() -> None:
         case(f"{name}.validate", instrument.validate, answers=("numbers", good), n=3,
              also={"answers": fine})  # fmt: skip
         case(f"Data.add({name})", gf.Data(names=("T", "pH")).add, instrument=instrument,
-             X=("some places" if places is X else "sets" if instrument is GROUP else "pairs", places), answers=("numbers", good),
+             X=("some places" if places is X else "some sets" if instrument is GROUP else "some pairs", places), answers=("numbers", good),
              also={"answers": fine})  # fmt: skip
 
 
 def _beliefs() -> None:
-    case("Data.add", DATA.called(["T", "pH"]).add, instrument=("nothing", LAB), X=("some places", X), answers=("numbers", [0.1, 0.2, 0.3]))
+    case(
+        "Data.add",
+        DATA.called(["T", "pH"]).add,
+        instrument=("nothing", LAB),
+        X=("some places", X),
+        answers=("numbers", [0.1, 0.2, 0.3]),
+    )
     single = {"1.5", "0", "-1", "10**30", "int64(3)", "Decimal", "0-d array"}
     case("Data.add one", gf.Data(names=("T", "pH")).add, instrument=LAB, X=("place", X[0]), answers=("numbers", 0.1),
          also={"answers": single})  # fmt: skip
@@ -348,7 +358,7 @@ def _beliefs() -> None:
     case("Data.numbers", DATA.numbers, observations=("observations", [0]))
     case("Query", gf.Query, instrument=("nothing", LAB), place=("place", X[0]), number=("none", 0),
          also={"number": {"0", "int64(3)", "10**30", "10**400"}, "place": {"row turned"}})  # fmt: skip
-    case("Query of a pair", gf.Query, instrument=DUEL, place=("pairs", PAIRS[0]))
+    case("Query of a pair", gf.Query, instrument=DUEL, place=("some pairs", PAIRS[0]))
     for name, post in (("Posterior", POSTERIOR), ("Belief", BELIEF)):
         case(f"{name}.mean", post.mean, X=("places", X))
         case(f"{name}.variance", post.variance, X=("places", X))
@@ -362,11 +372,13 @@ def _beliefs() -> None:
     case("Posterior.marginals", POSTERIOR.marginals, instrument=("nothing", LAB), X=("places", X))
     case("Posterior.condition", POSTERIOR.condition, more=("nothing", DATA))
     case("Posterior.without", POSTERIOR.without, observations=("observations", [0]))
-    case("NormalAnswers.log_prob", POSTERIOR.answers(LAB, X).log_prob, answers=("numbers", [0.1, 0.2, 0.3]))
+    case("NormalAnswers.log_prob", POSTERIOR.answers(LAB, X).log_prob, answers=("numbers", [0.1, 0.2, 0.3]),
+         also={"answers": {"inf array"}})  # fmt: skip
     case("DiscreteAnswers.log_prob", POSTERIOR.answers(LOOK, X).log_prob, answers=("numbers", [True, False, True]),
          also={"answers": {"bools"}})  # fmt: skip
     case("IntervalAnswers.log_prob", POSTERIOR.answers(gf.Interval(0.1, 0.5), X).log_prob,
-         answers=("numbers", [0.1, 0.2, 0.3]), also={"answers": {"nothing masked", "number objects"}})  # fmt: skip
+         answers=("numbers", [0.1, 0.2, 0.3]),
+         also={"answers": {"nothing masked", "number objects", "inf array", "frame turned"}})  # fmt: skip
     case("NumericAnswers.log_prob", POSTERIOR.answers(gf.Count(), X).log_prob, answers=("numbers", [1, 2, 3]))
     case("Belief", gf.Belief, posteriors=("nothing", [POSTERIOR]), weights=("none", [1.0]))
     case("fit", gf.fit, gp=("gp", MODEL), data=("nothing", DATA), priors=("none", gf.Flat()),
@@ -382,7 +394,7 @@ def _beliefs() -> None:
     case("MGP.answers", hyper.mgp.answers, instrument=("nothing", LAB), X=("places", X))
     case("nuts", gf.nuts, gp=("gp", MODEL), data=("nothing", DATA), draws=("count", 2), tune=("count", 2),
          chains=("count", 1), thin=("count", 1), seed=("seed", 0), priors=("none", {}),
-         inference=("none", gf.EP()), progress=("nothing", False))  # fmt: skip
+         inference=("none", gf.EP()), progress=("flag", False))  # fmt: skip
     case("rank", gf.rank, posterior=("nothing", POSTERIOR), places=("some places", X), draws=("nothing", 100),
          rng=("rng", 0))  # fmt: skip
     case("information", gf.information, belief=("nothing", POSTERIOR), instrument=("nothing", LAB),
@@ -431,7 +443,11 @@ def _goals() -> None:
     case("UpperConfidenceBound", acquisition.UpperConfidenceBound, beta=("not negative", 4.0), sign=("nothing", 1),
          also={"sign": {"-1"}})  # fmt: skip
     case("Refitted", acquisition.Refitted, goal=("nothing", acquisition.Zhu(X)), first=("count", 1))
-    case("IVM", IVM, pool=("some places", X), answers=("none", [True, False, True]),
+    pairs = {"nothing masked", "number objects", "bool array", "some bools", "frame with bools", "frame turned"}
+    case("IVM", IVM, pool=("some places", X), answers=("numbers", [True, False, True]), also={
+        "pool": {"3-D", "one column", "frame turned"}, "answers": {"bools", "inf array", *pairs}})  # fmt: skip
+    case("an IVM that scores", lambda pool: IVM(pool, [True] * 3).score(JUDGED, LOOK, pool), pool=("some places", X))
+    case("answers of an IVM", lambda answers: IVM(X, answers).score(JUDGED, LOOK, X), answers=("numbers", [True] * 3),
          also={"answers": {"bools"}})  # fmt: skip
     case("ActiveSVM", ActiveSVM, rule=("nothing", "simple"), C=("positive", 1.0))
     case("score", gf.score, name=("nothing", "bald"), belief=("nothing", POSTERIOR), instrument=("nothing", LAB),
@@ -448,7 +464,7 @@ def _goals() -> None:
     case("Option", Option, instrument=("nothing", LAB), space=("nothing", SPACE), distinct=("flag", False),
          also={"space": {"space"}})  # fmt: skip
     case("choose", choose, goal=("nothing", gf.Learn()), belief=("nothing", POSTERIOR),
-         options=("several", [Option(LAB, gf.Pool(X))]), rng=("rng", np.random.default_rng(0)),
+         options=("options", [Option(LAB, gf.Pool(X))]), rng=("rng", np.random.default_rng(0)),
          pending=("several", []), search=("none", gf.Search(5, 0)))  # fmt: skip
 
 
@@ -465,9 +481,14 @@ def _outside() -> None:
     y = np.array([0.1, 0.2, 0.3])
     fast: dict[str, Any] = {"learn": False}
     case("GPRegressor.fit", lambda X, y: GPRegressor(**fast).fit(X, y), X=("some places", X), y=("numbers", y),
-         also={"X": {"frame turned", "one column"}, "y": {"one column"}})  # fmt: skip
+         also={"X": {"frame turned", "one column", "bool array", "some bools", "frame with bools"},
+               "y": {"one column", "bools"}})  # fmt: skip
     named = GPRegressor(**fast).fit(pd.DataFrame(X, columns=["T", "pH"]), y)
-    case("GPRegressor.predict", named.predict, X=("some places", pd.DataFrame(X, columns=["T", "pH"])))
+    # Bools are numbers to scikit-learn.
+    bools = {"bool array", "some bools", "frame with bools"}
+    case(
+        "GPRegressor.predict", named.predict, also={"X": bools}, X=("some places", pd.DataFrame(X, columns=["T", "pH"]))
+    )
     case("GPRegressor.sample_y", named.sample_y, X=pd.DataFrame(X, columns=["T", "pH"]), n_samples=("count or 0", 1),
          random_state=("nothing", 0), also={"random_state": {"0", "int64(3)", "None"}})  # fmt: skip
     case("GPRegressor options", lambda **o: GPRegressor(**o).fit(X, y), kernel=("kernel", gf.SE()),
@@ -475,7 +496,7 @@ def _outside() -> None:
          random_state=("nothing", 0), also={"kernel": {"None"}, "random_state": {"0", "int64(3)", "None"}})  # fmt: skip
     case("GPClassifier.fit", lambda X, y: GPClassifier(**fast).fit(X, y), X=("some places", X),
          y=("numbers", [True, False, True]), also={
-             "X": {"frame turned", "one column"}, "y": {"bools", "words", "series of text"}})  # fmt: skip
+             "X": {"frame turned", "one column", *bools}, "y": {"bools", "words", "series of text", "dates", "times"}})  # fmt: skip
     case("GPClassifier options", lambda **o: GPClassifier(**fast, **o).fit(X, ["a", "b", "a"]),
          guess=("fraction", 0.1), lapse=("fraction", 0.1), inference=("none", gf.EP()))  # fmt: skip
     import matplotlib.pyplot as plt
@@ -566,6 +587,8 @@ def _judge(which: Case, argument: str, value: str) -> tuple[str, str]:
     except Endless:
         return "endless", f"after {SECONDS:g} s"
     except Exception as trouble:
+        if which.name.startswith(("GPRegressor", "GPClassifier")) and isinstance(trouble, TypeError | ValueError):
+            return "clear", str(trouble)  # in scikit-learn's own words, which its conventions demand
         return "raw", f"{type(trouble).__name__}: {trouble}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -576,8 +599,13 @@ def _judge(which: Case, argument: str, value: str) -> tuple[str, str]:
     return ("right" if fine else "misread"), " ".join(repr(found).split())[:80]
 
 
-# Where a refusal may call the argument by another name: that of the parameter, or of what it was made of.
-CALLED = {"answers": ("answer",), "number": ("query",), "places": ("X", "queries", "reference")}
+# What else a refusal may name: what was made of the argument here, or the other of two that do not fit together.
+CALLED = {
+    "answers": ("answer", "X"), "X": ("answers", "Z"), "places": ("X", "names", "pending", "belief"), "y": ("answers",),
+    "reference": ("X",), "points": ("reference",), "over": ("X",), "pool": ("X",), "given": ("constraint",),
+    "where": ("constraint",), "other": ("kernel", "Constant"), "name": ("priors",), "names": ("dims",), "low": ("T",),
+    "ends": ("T",), "theta": ("SE.",), "strategies": ("table",), "answer": ("table",), "space": ("gp",),
+}  # fmt: skip
 
 
 def _refusal(refused: gf.GainfulError, argument: str) -> tuple[str, str]:
@@ -586,7 +614,9 @@ def _refusal(refused: gf.GainfulError, argument: str) -> tuple[str, str]:
         return "clear", words
     if not (refused.remedy and refused.expected):
         return "unclear", words
-    return "clear", words
+    mine = {argument, *CALLED.get(argument, ())}
+    named = any(each in refused.argument for each in mine)
+    return ("clear" if named else "unclear"), words
 
 
 def outcomes(every: int = 1, seed: int = 0) -> Iterator[Outcome]:
@@ -601,7 +631,7 @@ def outcomes(every: int = 1, seed: int = 0) -> Iterator[Outcome]:
                         yield Outcome(which.name, argument, value, verdict, words)
 
 
-_OF_CAMPAIGNS = ("Campaign", "GoodEnough", "TooLittleToLearn")
+OF_CAMPAIGNS = ("Campaign", "GoodEnough", "TooLittleToLearn")
 
 
 def main() -> int:

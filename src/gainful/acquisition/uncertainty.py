@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief
+from gainful.inference.belief import Belief, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information import quadrature
 from gainful.information.entropy import of_channel, of_probabilities, of_reading
@@ -113,6 +113,7 @@ class Entropy:
     """
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
         if isinstance(belief, Posterior):
             return predicted_entropy(instrument, *belief.marginals(instrument, places))
         if instrument.values is not None:
@@ -125,6 +126,7 @@ class Entropy:
 
 def _log_probabilities(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
     """Log probabilities of the answers, (M, K)."""
+    require_askable(belief, instrument, places)
     answers = belief.answers(instrument, places)
     if not isinstance(answers, DiscreteAnswers):
         raise InvalidInput(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from gainful.checks import as_rng, numbers, require, require_count
+from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.gp import GP
@@ -225,7 +225,7 @@ def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator 
     """Starting points in the free part of theta."""
     given = problem.theta[problem.free]
     generator = as_rng(rng)
-    if np.ndim(starts) > 0:
+    if listed(starts) is not None:
         expected = f"a whole number, or rows of {len(problem.theta)} finite numbers like theta"
         points = np.atleast_2d(numbers("starts", starts, expected, "see .names"))
         shaped = points.ndim == 2 and len(points) > 0 and points.shape[1] == len(problem.theta)

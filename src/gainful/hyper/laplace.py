@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.checks import as_rng, require_count, require_kind
-from gainful.data import Data
+from gainful.data import Data, require_instrument
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
 from gainful.inference.posterior import Posterior, solve, warn_about
@@ -137,7 +137,8 @@ class MGP:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of a one-place instrument's answers."""
-        if getattr(instrument, "query", None) != "place":
+        require_instrument(instrument)
+        if instrument.query != "place":
             raise InvalidInput(
                 "instrument", "one that sees a single place", instrument, "the MGP has no joint variances"
             )

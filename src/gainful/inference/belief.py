@@ -9,14 +9,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gainful.checks import as_rng, listed, numbers, require, require_count
-from gainful.data import Data
+from gainful.checks import as_rng, column_names, listed, numbers, require, require_columns, require_count, require_kind
+from gainful.data import Data, as_queries, require_instrument
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.instruments.answers import Answers, DiscreteAnswers
 from gainful.instruments.base import Instrument
 
 Array = NDArray[np.float64]
+
+
+def queries_of(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+    """The places in the shape that the instrument's queries have, if they can be asked about under this belief."""
+    require_askable(belief, instrument, places)
+    queries, _ = as_queries(instrument, places, "places")
+    known = belief.data.dimensions
+    if known is not None and queries.shape[-1] != known:
+        expected = f"places with {known} coordinates, like the data"
+        raise InvalidInput("places", expected, queries.shape[-1], "match the columns")
+    return queries
+
+
+def require_askable(belief: object, instrument: object, places: object) -> None:
+    """Refuse what is no belief, no instrument, or a table with other columns than the data's."""
+    remedy = "condition a GP on data first"
+    require_kind("belief", belief, (Posterior, Belief), "a posterior, or a Belief of several", remedy)
+    require_instrument(instrument)
+    require_columns("places", column_names(places), belief.data.columns)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, repr=False)

@@ -140,7 +140,8 @@ class Posterior:
         n, k, d = queries.shape
         flat = queries.reshape(n * k, d)
         mean = self.mean(flat).reshape(n, k)
-        half = self._half(self._places(flat)).reshape(-1, n, k)
+        half = self._half(self._places(flat))
+        half = half.reshape(len(half), n, k)
         signed = self._state.factor.signed(half)
         cov = _within(self.kernel, queries) - np.einsum("fni,fnj->nij", half, signed)
         if instrument.query == "set":

@@ -13,7 +13,7 @@ from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
 from gainful.space import Pool
 
-__all__ = ["ABOUT", "Region", "as_reference", "require_about"]
+__all__ = ["ABOUT", "Reference", "Region", "as_reference", "require_about"]
 
 Nested = tuple["Nested | float", ...]
 
@@ -42,10 +42,7 @@ class Region:
     answers: Instrument | None = None
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "points", as_reference(self.points))
-        except InvalidInput as problem:
-            raise InvalidInput("points", problem.expected, problem.got, problem.remedy) from None
+        object.__setattr__(self, "points", as_reference(self.points, "points"))
         if self.weights is not None:
             object.__setattr__(self, "weights", _as_weights(self.weights, len(self.points)))
         if not isinstance(self.together, bool):
@@ -65,17 +62,17 @@ def require_about(about: object) -> None:
         raise InvalidInput("about", f"one of {list(ABOUT)}, or a Region", about, "'function' is what f is")
 
 
-def as_reference(reference: ArrayLike | Pool) -> Nested:
+def as_reference(reference: ArrayLike | Pool, argument: str = "reference") -> Reference:
     """Reference places (R, d), also of a Pool, or pairs (R, 2, d), as nested tuples: a goal is a value, to compare and
     to write down."""
     places = reference.places if isinstance(reference, Pool) else reference
-    array = numbers("reference", places, "numbers, one row per place")
+    array = numbers(argument, places, "numbers, one row per place")
     pairs = array.ndim == 3 and array.shape[1] == 2
     finite = np.isfinite(array)
     if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(finite):
         shaped = f"shape {array.shape}" if np.all(finite) else f"{array[~finite][0]} among them"
         raise InvalidInput(
-            "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
+            argument, "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
             shaped, "give the places where predictions matter, such as the pool",
         )  # fmt: skip
     return Reference(_nested(array.tolist()), column_names(reference))

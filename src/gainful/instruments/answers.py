@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_numbers, numbers
+from gainful.checks import as_numbers, numbers, refuse
 from gainful.errors import InvalidInput
 from gainful.numerics.normal import log_ndtr_between, log_pdf
 
@@ -29,6 +29,7 @@ class NormalAnswers:
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log density of one answer per place."""
         given = as_numbers(answers, self.mean.shape, "numbers, one for each place")
+        refuse(np.isnan(given), given, "numbers", "leave missing answers out")
         sd = np.maximum(np.sqrt(self.variance), _SURE)
         return log_pdf((given - self.mean) / sd) - np.log(sd)
 
@@ -47,6 +48,8 @@ class IntervalAnswers:
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log density of the lower end a; answers are (M, 2) or the lower ends (M,)."""
         lower = numbers("answers", answers, "an interval for each place, or its lower end")
+        if np.isnan(lower).any():
+            raise InvalidInput("answers", "numbers", "NaN among them", "leave missing answers out")
         lower = lower[..., 0] if lower.ndim == 2 and lower.shape[1] == 2 else lower
         lower = as_numbers(lower, self.mean.shape, "an interval for each place, or its lower end")
         sd = np.maximum(np.sqrt(self.variance), _SURE)
