@@ -8,7 +8,6 @@ however Python counts it.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -49,7 +48,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Seed = np.random.Generator | int | None
 
-_LARGEST = sys.float_info.max
+_LARGEST = 2**63 - 1  # of a whole number in NumPy; a float may be larger
 _MOST = 10**9  # of what is counted: with more, memory or patience ends first
 
 # What is often taken for a number and is none: its types, what it is called, and how to make numbers of it.
@@ -71,7 +70,7 @@ _PLAIN = {float, int, np.float64, np.float32, np.int64, np.int32}
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether this is one number that a float can hold, and not a bool."""
+    """Whether this is one number, and not a bool; of Python's own whole numbers, one that NumPy can hold."""
     if isinstance(value, bool | complex | np.complexfloating | np.timedelta64):
         return False
     if isinstance(value, int):
@@ -122,17 +121,22 @@ def require_names(argument: str, values: Any, remedy: str) -> list[str]:
 
 def require_finite(argument: str, value: object, remedy: str) -> None:
     """Refuse what is not a finite number."""
-    require(_finite(value), argument, "a finite number", value, remedy)
+    _require_number(_finite(value), argument, "a finite number", value, remedy)
 
 
 def require_positive(argument: str, value: object, remedy: str) -> None:
     """Refuse what is not a finite positive number."""
-    require(_finite(value) and value > 0, argument, "a finite positive number", value, remedy)
+    _require_number(_finite(value) and value > 0, argument, "a finite positive number", value, remedy)
 
 
 def require_not_negative(argument: str, value: object, remedy: str) -> None:
     """Refuse what is not a finite number of at least zero."""
-    require(_finite(value) and value >= 0, argument, "a finite number, not negative", value, remedy)
+    _require_number(_finite(value) and value >= 0, argument, "a finite number, not negative", value, remedy)
+
+
+def _require_number(holds: bool, argument: str, expected: str, value: object, remedy: str) -> None:
+    huge = is_whole(value) and not is_number(value)
+    require(holds, argument, f"{expected}; beyond 2**63 a float, such as 1e30" if huge else expected, value, remedy)
 
 
 def require_whole(argument: str, value: object, least: int, remedy: str) -> int:
