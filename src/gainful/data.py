@@ -8,19 +8,29 @@ Observations keep the order in which they were added. Inference reads them throu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table, is_whole, numbers
+from gainful.checks import (
+    column_names,
+    finite_table,
+    is_whole,
+    listed,
+    numbers,
+    require,
+    require_columns,
+    require_whole,
+)
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout, lay_out
 
-__all__ = ["Batch", "Data", "Query", "as_queries", "column_names", "require_columns"]
+__all__ = ["Batch", "Data", "Query", "as_queries", "require_instrument"]
 
 Array = NDArray[np.float64]
 
@@ -31,7 +41,8 @@ _SHAPES = {"place": "(n, d)", "pair": "(n, 2, d), a pair of places each", "set":
 class Query:
     """An instrument and the place, or places, to use it at: (d,), a pair (2, d) or a set (k, d).
 
-    `number` is the campaign's own, None for a query that no campaign asked.
+    `number` is the campaign's own, None for a query that no campaign asked; `columns` are the names of the table that
+    the place was a row of, if it was one.
 
     >>> from gainful.instruments import Point
     >>> Query(Point(noise=0.1, name="lab"), [0.2, 0.5])
@@ -41,16 +52,20 @@ class Query:
     instrument: Instrument
     place: Array
     number: int | None
+    columns: tuple[str, ...] | None
 
     def __init__(self, instrument: Instrument, place: ArrayLike, number: int | None = None) -> None:
-        queries, _ = as_queries(instrument, place)
+        queries, _ = as_queries(instrument, place, "place")
         if len(queries) != 1:
             raise InvalidInput("place", "one query", f"{len(queries)} of them", "make one Query of each")
+        if number is not None:
+            number = require_whole("number", number, 0, "leave it out: a campaign numbers what it asks")
         own = np.asarray(queries[0] + 0.0)  # −0 is 0: equal queries have equal hashes
         own.flags.writeable = False
         object.__setattr__(self, "instrument", instrument)
         object.__setattr__(self, "place", own)
         object.__setattr__(self, "number", number)
+        object.__setattr__(self, "columns", column_names(place))
 
     @property
     def cost(self) -> float:
@@ -100,6 +115,7 @@ class Data:
 
     batches: tuple[Batch, ...] = ()
     _layout: Layout | None = None  # where it is known: joining extends it, other instruments keep its indices
+    names: tuple[str, ...] | None = None  # what a space calls the coordinates, where there is one
 
     def __repr__(self) -> str:
         counts: Counter[str] = Counter()
@@ -112,12 +128,10 @@ class Data:
 
         The columns of a table are taken in their order; a later table whose columns are called otherwise is refused.
         """
-        if not isinstance(instrument, Instrument):
-            raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "pass it first")
         queries, single = as_queries(instrument, X)
         columns = column_names(X)
         require_columns("X", columns, self.columns)
-        if single and np.ndim(answers) != instrument.answer_axes:
+        if single and _axes(answers) != instrument.answer_axes:
             raise InvalidInput(
                 "X",
                 f"an array of shape {_SHAPES[instrument.query]} for several answers",
@@ -131,34 +145,36 @@ class Data:
                 f"{queries.shape[-1]}",
                 "match the columns",
             )
-        canonical = instrument.validate(np.asarray(answers)[None] if single else answers, len(queries))
+        several: Any = [answers] if single else answers
+        canonical = instrument.validate(several, len(queries))
         queries, canonical = np.array(queries), np.array(canonical)
         queries.flags.writeable = canonical.flags.writeable = False
-        return Data((*self.batches, Batch(instrument, queries, canonical, columns))) if len(queries) else self
+        if not len(queries):
+            return self
+        return Data((*self.batches, Batch(instrument, queries, canonical, columns)), names=self.names)
 
     def join(self, more: Data) -> Data:
         """These observations, then those."""
+        require(isinstance(more, Data), "more", "a Data value", more, "for instance Data().add(instrument, X, answers)")
         if None not in (self.dimensions, more.dimensions) and self.dimensions != more.dimensions:
             raise InvalidInput(
-                "data", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
+                "more", f"places with {self.dimensions} coordinates", more.dimensions, "match the columns"
             )
-        require_columns("data", more.columns, self.columns)
+        require_columns("more", more.columns, self.columns)
         batches = (*self.batches, *more.batches)
         if self._layout is None or not (self.batches and more.batches):
-            return Data(batches)
-        return Data(batches, self._layout.append(more.layout))
+            return Data(batches, names=self.names or more.names)
+        return Data(batches, self._layout.append(more.layout), self.names or more.names)
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
-        wanted = [observations] if isinstance(observations, int | np.integer) else list(observations)
-        whole = all(is_whole(i) for i in wanted)
-        counted = [int(i) + len(self) if i < 0 else int(i) for i in wanted] if whole else []
-        found = np.unique(np.array(counted, dtype=np.intp))
-        if not whole or (found.size and not (found[0] >= 0 and found[-1] < len(self))):
+        several = listed(observations)
+        wanted: list[Any] = [observations] if several is None else several
+        if not all(is_whole(i) and -len(self) <= i < len(self) for i in wanted):
             raise InvalidInput(
                 "observations", f"whole numbers from 0 to {len(self) - 1}", wanted, "use np.flatnonzero for a mask"
             )
-        return found
+        return np.unique(np.array([int(i) % len(self) for i in wanted], dtype=np.intp))
 
     def without(self, observations: int | Iterable[int]) -> Data:
         """The data with these observations (numbered in the order of adding, from 0) taken out."""
@@ -172,25 +188,33 @@ class Data:
                 out.append(batch)
             elif mine.any():
                 out.append(batch.take(np.flatnonzero(mine)))
-        return Data(tuple(out))
+        return Data(tuple(out), names=self.names)
+
+    def called(self, names: Sequence[str]) -> Data:
+        """The same data with the names that a space has for the coordinates: a table in another order is refused."""
+        require_columns("data", self.columns, names)
+        return self if self.names == tuple(names) else replace(self, names=tuple(names))
 
     def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
         """The same answers read by other instruments (for instance with learned noise)."""
         batches = tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches)
-        return Data(batches, self.layout.with_instruments(changed))  # an optimiser comes here for every theta
+        # An optimiser comes here for every theta.
+        return Data(batches, self.layout.with_instruments(changed), self.names)
 
     def __len__(self) -> int:
         return sum(len(batch) for batch in self.batches)
 
     @property
     def dimensions(self) -> int | None:
-        """How many coordinates a place has; None before the first answer."""
+        """How many coordinates a place has; None before the first answer, where no space says it."""
+        if self.names is not None:
+            return len(self.names)
         return int(self.batches[0].X.shape[-1]) if self.batches else None
 
     @cached_property
     def columns(self) -> tuple[str, ...] | None:
-        """What the coordinates are called, where places came as a table with names."""
-        return next((batch.columns for batch in self.batches if batch.columns is not None), None)
+        """What the coordinates are called, where places came as a table with names or a space has them."""
+        return self.names or next((batch.columns for batch in self.batches if batch.columns is not None), None)
 
     @cached_property
     def instruments(self) -> tuple[Instrument, ...]:
@@ -208,31 +232,30 @@ class Data:
         return self._layout
 
 
-def column_names(X: object) -> tuple[str, ...] | None:
-    """The names of a table's columns (pandas, polars); None for what has none."""
-    names = getattr(X, "columns", None)
-    found = tuple(names) if isinstance(names, Iterable) else ()
-    return found if found and all(isinstance(name, str) for name in found) else None
+def _axes(answers: ArrayLike) -> int | None:
+    """How many axes answers have; None for what has no shape."""
+    try:
+        return np.ndim(answers)
+    except ValueError:  # lists of unequal length
+        return None
 
 
-def require_columns(argument: str, got: tuple[str, ...] | None, known: tuple[str, ...] | None) -> None:
-    """Refuse a table whose columns are not those known, in their order: they would be taken for one another."""
-    if got is not None and known is not None and got != known:
-        remedy = f"X[{list(known)}] puts them in order" if set(got) == set(known) else "rename, or pass X.to_numpy()"
-        raise InvalidInput(argument, f"the columns {list(known)}, as before", list(got), remedy)
-
-
-def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
-    """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
+def require_instrument(instrument: object, argument: str = "instrument") -> None:
+    """Refuse what is no instrument, its class for instance."""
     if not isinstance(instrument, Instrument):
-        raise InvalidInput("instrument", "an instrument such as Point(noise=0.1)", instrument, "make one first")
-    array = numbers("X", X, f"numbers of shape {_SHAPES[instrument.query]}")
+        raise InvalidInput(argument, "an instrument such as Point(noise=0.1)", instrument, "make one first")
+
+
+def as_queries(instrument: Instrument, X: ArrayLike, argument: str = "X") -> tuple[Array, bool]:
+    """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
+    require_instrument(instrument)
+    array = numbers(argument, X, f"numbers of shape {_SHAPES[instrument.query]}")
     wanted = 2 if instrument.query == "place" else 3
     single = array.ndim == wanted - 1
     queries = array[None] if single else array
     if queries.ndim != wanted or (instrument.query == "pair" and queries.shape[1] != 2) or 0 in queries.shape[1:]:
         raise InvalidInput(
-            "X",
+            argument,
             f"an array of shape {_SHAPES[instrument.query]}",
             f"shape {array.shape}",
             "use .reshape(-1, 1) for places in one dimension",
@@ -240,7 +263,7 @@ def as_queries(instrument: Instrument, X: ArrayLike) -> tuple[Array, bool]:
     most = instrument.most_places
     if most is not None and queries.shape[1] > most:
         raise InvalidInput(
-            "X", f"sets of at most {most} places", queries.shape[1], "split the set into smaller queries"
+            argument, f"sets of at most {most} places", queries.shape[1], "split the set into smaller queries"
         )
-    finite_table("X", queries.reshape(-1, queries.shape[-1]))
+    finite_table(argument, queries.reshape(-1, queries.shape[-1]))
     return queries, single

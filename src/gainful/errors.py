@@ -50,7 +50,7 @@ class InvalidInput(GainfulError, ValueError):
         self.expected = expected
         self.got = got
         self.remedy = remedy
-        super().__init__(f"{argument}: expected {expected}, got {_shorten(got)}; {remedy}")
+        super().__init__(f"{argument}: expected {expected}, got {shorten(got)}; {remedy}")
 
 
 class NumericalError(GainfulError, ArithmeticError):
@@ -85,6 +85,11 @@ class JournalWarning(GainfulWarning):
     """The last event of a journal was cut short, as by a loss of power, and is left out; all before it is there."""
 
 
-def _shorten(value: object, limit: int = 120) -> str:
-    text = value if isinstance(value, str) else repr(value)
+def shorten(value: object, limit: int = 120) -> str:
+    """A value in one short line, whatever it is."""
+    try:
+        text = value if isinstance(value, str) else " ".join(repr(value).split())
+    except Exception:  # a value that cannot even be shown must not hide what is wrong with it
+        text = f"an object of type {type(value).__name__}"
+    text = text or "''"
     return text if len(text) <= limit else text[: limit - 1] + "…"

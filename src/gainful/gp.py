@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.data import Data, require_columns
+from gainful.checks import column_names
+from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.evidence import evidence_and_gradient
 from gainful.inference.posterior import Posterior, solve, warn_about
@@ -18,7 +19,7 @@ from gainful.kernels.base import Kernel
 from gainful.means import Mean, Zero
 from gainful.parameters import Parametrised
 from gainful.priors import Prior
-from gainful.space import Space
+from gainful.space import Space, require_places
 
 __all__ = ["GP"]
 
@@ -52,8 +53,11 @@ class GP(Parametrised):
         if not isinstance(self.mean, Mean):
             raise InvalidInput("mean", "a mean such as ConstantMean()", self.mean, "leave it out for zero")
         if not isinstance(self.priors, Mapping) or not all(isinstance(p, Prior) for p in self.priors.values()):
-            raise InvalidInput("priors", "a mapping from names to priors", self.priors, "for instance LogNormal(0, 1)")
+            remedy = "for instance {'SE.lengthscale': LogNormal(0, 1)}"
+            raise InvalidInput("priors", "a mapping from names to priors", self.priors, remedy)
+        _require_names(self.priors, self.names)
         if self.space is not None:
+            require_places("space", self.space)
             object.__setattr__(self, "kernel", self.kernel.bind(self.space.names))
             object.__setattr__(self, "mean", self.mean.bind(self.space.names))
 
@@ -63,14 +67,15 @@ class GP(Parametrised):
 
     def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
-        method = method_for(self.fitting(data).layout, inference)
+        data = self.fitting(data)
+        method = method_for(data.layout, inference)
         found = evidence_and_gradient(self.mean, self.kernel, data, method, instruments=False)
         warn_if_jittered(found.jitter, stacklevel=3)
         warn_if_unconverged(found.convergence, stacklevel=3)
         return found.value, np.concatenate([found.kernel, found.mean])
 
     def fitting(self, data: Data) -> Data:
-        """The data, if it is data and its places have as many coordinates as the space; InvalidInput otherwise."""
+        """The data, called as the space calls its dimensions; InvalidInput if it is none, or has other places."""
         if not isinstance(data, Data):
             raise InvalidInput("data", "a Data value", data, "for instance Data().add(Point(noise=0.1), X, y)")
         if self.space is not None and data.dimensions not in (None, len(self.space.names)):
@@ -80,6 +85,15 @@ class GP(Parametrised):
                 data.dimensions,
                 "match them",
             )
-        if self.space is not None and data.columns is not None and set(data.columns) == set(self.space.names):
-            require_columns("data", data.columns, tuple(self.space.names))
-        return data
+        names = column_names(self.space)
+        return data if names is None else data.called(names)
+
+
+def _require_names(priors: Mapping[str, Prior], names: tuple[str, ...]) -> None:
+    """Refuse priors for what no parameter is called, as far as can be said before there are instruments."""
+    owners = {name.partition(".")[0] for name in names}
+    for name in priors:
+        owner, dot, _ = name.partition(".") if isinstance(name, str) else ("", "", "")
+        if not (owner and dot) or (owner in owners and name not in names):
+            expected = f"names among {list(names)}, or an instrument's own such as 'lab.noise'"
+            raise InvalidInput("priors", expected, name, "see gp.names and instrument.names")

@@ -94,8 +94,7 @@ class Layout:
         return all(term.likelihood.gaussian for term in self.terms)
 
     def hard_windows(self, paired: bool) -> tuple[Rows, Array, Array]:
-        """The values known to lie in a window, f(x) or, `paired`, f(u) − f(v): their rows (H,), places (H, k, d) and ends
-        (H, 2)."""
+        """What lies in a known window, f(x) or, `paired`, f(u) − f(v): rows (H,), places (H, k, d), ends (H, 2)."""
 
         windows = [term for term in self.terms if isinstance(term.likelihood, Window)]
         rows = _concatenate([term.rows[:, 0] for term in windows])

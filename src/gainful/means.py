@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import is_whole, require_names
 from gainful.errors import InvalidInput
 from gainful.parameters import Parametrised, Slot, positive, real
 
@@ -117,14 +118,15 @@ class NotchMean(Mean):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.dim, str) and not (isinstance(self.dim, int) and self.dim >= 0):
+        named = isinstance(self.dim, str) and bool(self.dim)
+        if not named and not (is_whole(self.dim) and 0 <= self.dim < 10**9):
             raise InvalidInput("dim", "a column number from 0, or a dimension's name", self.dim, "count from the first")
 
     @property
     def _column(self) -> int:
         if isinstance(self.dim, str):
             raise InvalidInput("dim", "a column number", self.dim, "give the GP its space, or call .bind(names)")
-        return self.dim
+        return int(self.dim)
 
     def groups(self) -> list[list[Slot]]:
         where = None if isinstance(self.dim, str) else (self.dim,)
@@ -132,6 +134,7 @@ class NotchMean(Mean):
         return [[s._replace(dims=where) if s.role in along else s for s in group] for group in super().groups()]
 
     def bind(self, names: Sequence[str]) -> Self:
+        names = require_names("names", names, "those of the space")
         if isinstance(self.dim, str) and self.dim not in names:
             raise InvalidInput("dim", f"a name among {list(names)}", self.dim, "use the space's own dimension names")
         return replace(self, dim=list(names).index(self.dim)) if isinstance(self.dim, str) else self

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import column_names, numbers
 from gainful.errors import InvalidInput
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a parameter in size: beyond, squares and products of two are 0 or infinite
+_CHECK = "check the value and its units"
 
 
 class Local(NamedTuple):
@@ -167,13 +169,13 @@ class _Numbers:
     zero: bool = False  # exactly 0 is allowed too, and has no entry in theta
 
     def canonical(self, label: str, value: Any) -> Any:
-        array = _as_floats(value)
         transform = self.transform
+        array = _floats(label, value, transform.expected)
         fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
         inside = (transform.low < array) & (array < transform.high)
         if not fine or not np.all(inside | (array == 0.0) if self.zero else inside):
             expected = transform.expected_or_zero if self.zero else transform.expected
-            raise InvalidInput(label, expected, value, "check the value and its units")
+            raise InvalidInput(label, expected, value, _CHECK)
         _require_range(label, array, value, SMALLEST if transform.positive else 0.0)
         if array.ndim == 0:
             return float(array)
@@ -212,9 +214,9 @@ class _Ordered:
     role: str
 
     def canonical(self, label: str, value: Any) -> tuple[float, ...]:
-        array = _as_floats(value)
+        array = _floats(label, value, "increasing finite numbers")
         if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0.0):
-            raise InvalidInput(label, "increasing finite numbers", value, "check the value and its units")
+            raise InvalidInput(label, "increasing finite numbers", value, _CHECK)
         _require_range(label, array, value, 0.0)
         return tuple(array.tolist())
 
@@ -248,12 +250,14 @@ def _require_range(label: str, array: Array, value: Any, least: float) -> None:
         raise InvalidInput(label, expected, value, "measure it in another unit")
 
 
-def _as_floats(value: Any) -> Array:
-    """NaN for what is no number, which is refused as a value that is not finite."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return np.array(np.nan)
+def _floats(label: str, value: Any, expected: str) -> Array:
+    """Numbers without names: a table's columns might be in another order than the dimensions."""
+    names = column_names(value)
+    if names is not None:
+        raise InvalidInput(
+            label, expected, f"a table of {list(names)}", "pass .to_numpy(), in the order of the dimensions"
+        )
+    return numbers(label, value, expected, _CHECK)
 
 
 def positive(default: float, role: str, *, per_dimension: bool = False, zero: bool = False) -> Any:
@@ -344,7 +348,7 @@ class Parametrised:
 
     def with_theta(self, theta: ArrayLike) -> Self:
         """The same value with other parameters; theta of shape (S, P) gives a batch of S settings."""
-        vector = np.asarray(theta, dtype=float)
+        vector = _floats("theta", theta, f"{self.size} numbers")
         if vector.ndim not in (1, 2) or vector.shape[-1] != self.size:
             raise InvalidInput(
                 "theta",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, betaln, gammaincinv, gammaln, ndtri
 
-from gainful.checks import require, require_finite, require_positive
+from gainful.checks import is_number, require, require_finite, require_positive
 from gainful.errors import InvalidInput
 from gainful.parameters import Slot
 
@@ -26,6 +26,12 @@ __all__ = ["Beta", "Fixed", "Flat", "Gamma", "LogNormal", "Normal", "Prior", "Un
 Array = NDArray[np.float64]
 _REMEDY = "see the prior's formula in its docstring"
 _LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+def _share(u: object) -> float:
+    fine = is_number(u) and 0.0 <= u <= 1.0
+    require(fine, "u", "a share of the mass, from 0 to 1", u, "0.5 gives the median")
+    return float(u)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class LogNormal(Prior):
         return float(-((np.log(x) - self.mu) / self.sigma**2 + 1.0) / x)
 
     def quantile(self, u: float) -> float:
-        return float(np.exp(self.mu + self.sigma * ndtri(u)))
+        return float(np.exp(self.mu + self.sigma * ndtri(_share(u))))
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class Gamma(Prior):
         return (self.shape - 1.0) / x - self.rate
 
     def quantile(self, u: float) -> float:
-        return float(gammaincinv(self.shape, u)) / self.rate
+        return float(gammaincinv(self.shape, _share(u))) / self.rate
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ class Beta(Prior):
         return (self.a - 1.0) / x - (self.b - 1.0) / (1.0 - x)
 
     def quantile(self, u: float) -> float:
-        return float(betaincinv(self.a, self.b, u))
+        return float(betaincinv(self.a, self.b, _share(u)))
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Normal(Prior):
         return (self.mean - x) / self.sd**2
 
     def quantile(self, u: float) -> float:
-        return float(self.mean + self.sd * ndtri(u))
+        return float(self.mean + self.sd * ndtri(_share(u)))
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ class Uniform(Prior):
         return 0.0
 
     def quantile(self, u: float) -> float:
-        return self.low + u * (self.high - self.low)
+        return float(self.low + _share(u) * (self.high - self.low))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
+from gainful.checks import numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import InvalidInput, MissingExtra
 from gainful.gp import GP
@@ -68,7 +69,7 @@ class _Estimator(BaseEstimator):
 
     def _places(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return np.asarray(_validated(self, X=X, dtype=np.float64, reset=False))
 
     def _learned(self, data: Data, inference: Inference | None, rng: np.random.Generator) -> _Learned:
         """Learn the hyperparameters or keep them, and condition on the data."""
@@ -76,7 +77,7 @@ class _Estimator(BaseEstimator):
         gp = GP(kernel, Zero() if self.mean is None else self.mean)
         if not self.learn:
             return gp, gp.condition(data, inference), None
-        found = fit(gp, data, priors=self.priors, inference=inference, starts=int(self.starts), rng=rng)
+        found = fit(gp, data, priors=self.priors, inference=inference, starts=self.starts, rng=rng)
         return found.gp, found.posterior, found
 
 
@@ -114,7 +115,8 @@ class GPRegressor(RegressorMixin, _Estimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from places X (N, D) and numbers y (N,)."""
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        _refuse_misread("y", y)
+        X, y = _validated(self, X=X, y=y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=float)
         self.y_mean_, self.y_scale_ = _location_and_scale(y) if self.normalize else (0.0, 1.0)
         data = Data().add(Point(noise=self.noise), X, (y - self.y_mean_) / self.y_scale_)
@@ -144,6 +146,7 @@ class GPRegressor(RegressorMixin, _Estimator):
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = 0) -> Array:
         """Functions drawn from the belief, without noise, at the places: (M, n_samples)."""
         places = self._places(X)
+        n_samples = require_count("n_samples", n_samples, 0, "1 draws one function")
         drawn = self.posterior_.sample(places, n_samples, _generator(random_state))
         return self.y_mean_ + self.y_scale_ * drawn.T
 
@@ -178,7 +181,7 @@ class GPClassifier(ClassifierMixin, _Estimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from places X (N, D) and labels y (N,)."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = _validated(self, X=X, y=y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, label = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
@@ -256,8 +259,34 @@ def _log_no_and_yes(posterior: Posterior, places: Array) -> Array:
     return answers.log_probabilities
 
 
+def _validated(estimator: _Estimator, **given: Any) -> Any:
+    """What scikit-learn makes of X and y, in its own words where they will not do; without what it would misread."""
+    _refuse_misread("X", given["X"])
+    if np.ma.is_masked(given.get("y")):
+        _refuse_misread("y", given["y"])
+    try:
+        return validate_data(estimator, **given)
+    except OverflowError:
+        raise InvalidInput("X, y", "numbers up to 1e308", "a larger integer", "check the units") from None
+
+
+def _refuse_misread(argument: str, values: Any) -> None:
+    """Refuse what scikit-learn takes for numbers without a word: what is masked, dates and text."""
+    try:
+        numbers(argument, values, "numbers", booleans=True)
+    except InvalidInput as problem:  # what is wrong otherwise scikit-learn says itself, as its conventions demand
+        if str(problem.got).startswith(("masked", "text", "dates", "times")):
+            raise
+
+
 def _generator(random_state: RandomState) -> np.random.Generator:
     """scikit-learn's ways of giving a seed, and a Generator itself."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    expected = "a seed, a generator or None"
+    require(not isinstance(random_state, bool | np.timedelta64), "random_state", expected, random_state, "0 will do")
+    try:
+        seeded = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInput("random_state", expected, random_state, "0 will do") from None
+    return np.random.default_rng(seeded.randint(np.iinfo(np.int32).max))

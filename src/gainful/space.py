@@ -9,6 +9,7 @@ All give candidates, know their names and bounds, and say whether places belong 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,15 +17,31 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table, is_number, is_whole, require, require_whole
+from gainful.checks import (
+    as_rng,
+    column_names,
+    finite_table,
+    is_number,
+    listed,
+    numbers,
+    require,
+    require_count,
+    require_finite,
+    require_kind,
+    require_name,
+    require_names,
+    require_whole,
+)
 from gainful.errors import InvalidInput
 
-__all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within"]
+__all__ = ["Places", "Pool", "Real", "Restricted", "Space", "Within", "require_places"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Predicate = Callable[[Array], Mask]
 
+_ENDLESS, _OPEN = (-np.inf, np.inf), "None leaves an end open"
+_A_FEW = "a few hundred candidates are usual"
 _MOST_TRIES = 1_000_000  # candidates drawn before a constraint is said to leave nothing
 
 
@@ -62,15 +79,16 @@ class Within:
         ends: Mapping[str, tuple[float | None, float | None]] | None = None,
         **named: tuple[float | None, float | None],
     ) -> None:
+        usable = ends is None or isinstance(ends, Mapping)
+        require(usable, "ends", "a mapping from names to pairs", ends, "for instance {'time': (3, None)}")
         found = []
         for name, pair in {**dict(ends or {}), **named}.items():
-            try:
-                low, high = pair
-                low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
-            except (TypeError, ValueError):
-                raise InvalidInput(name, "a pair (low, high)", pair, "None leaves an end open") from None
-            if not low <= high:
-                raise InvalidInput(name, "low ≤ high", pair, "None leaves an end open")
+            require_name("ends", name, "use the names of the space")
+            two = listed(pair)
+            usable = two is not None and len(two) == 2 and all(end is None or is_number(end) for end in two)
+            require(usable, name, "a pair (low, high)", pair, _OPEN)
+            low, high = (open_end if end is None else float(end) for end, open_end in zip(pair, _ENDLESS, strict=True))
+            require(low <= high, name, "low ≤ high", pair, _OPEN)
             found.append((name, low, high))
         if not found:
             raise InvalidInput("ends", "at least one coordinate", "none", "for instance Within(time=(3, None))")
@@ -96,15 +114,20 @@ class Restricted:
     constraint: Constraint
 
     def __post_init__(self) -> None:
+        require_places("space", self.space)
         if isinstance(self.constraint, Within):
             for name, _, _ in self.constraint.ends:
                 _column(name, self.space.names)
-        elif not callable(self.constraint):
+        elif not callable(self.constraint) or isinstance(self.constraint, type):
             raise InvalidInput("constraint", "Within(...) or a function of places", self.constraint, "see Within")
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.space.names
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        return column_names(self.space)
 
     @property
     def low(self) -> Array:
@@ -124,13 +147,17 @@ class Restricted:
 
     def contains(self, X: ArrayLike) -> Mask:
         inside = self.space.contains(X)
-        return inside & self.holds(finite_table("places", X, len(self.names)))
+        return inside & self.holds(numbers("X", X, "numbers, one row per place"))
 
     def holds(self, X: Array) -> Mask:
         """Where the constraint itself holds, (M,)."""
         if isinstance(self.constraint, Within):
             return self.constraint.mask(X, self.names)
-        found = np.asarray(self.constraint(np.array(X)))  # its own copy, to do with as it likes
+        try:
+            found = np.asarray(self.constraint(np.array(X)))  # its own copy, to do with as it likes
+        except ValueError as problem:  # an array that is asked whether it is true, or lists of unequal length
+            remedy = "it gets places (M, D) and gives an array of M booleans"
+            raise InvalidInput("constraint", f"{len(X)} booleans", f"an error: {problem}", remedy) from problem
         if found.shape != (len(X),) or found.dtype != bool:
             got = f"{found.dtype} of shape {found.shape}"
             raise InvalidInput("constraint", f"{len(X)} booleans for {len(X)} places", got, "it gets places (M, D)")
@@ -138,16 +165,16 @@ class Restricted:
 
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places where the constraint holds; fewer, or none, where it leaves no more than that."""
-        whole = self.space
+        n, generator, whole = require_whole("n", n, 1, _A_FEW), as_rng(rng), self.space
         while isinstance(whole, Restricted):
             whole = whole.space
         low, high = self.low, self.high
         if isinstance(whole, Pool):
             kept = whole.places[self.contains(whole.places)]
-            return kept if n >= len(kept) else kept[_subset(len(kept), n, rng)]
+            return kept if n >= len(kept) else kept[_subset(len(kept), n, generator)]
+        require_count("n", n, 1, _A_FEW)
         if np.any(low > high):
             return np.zeros((0, len(self.names)))
-        generator = np.random.default_rng(rng)
         found, have, tried, block = [np.zeros((0, len(self.names)))], 0, 0, max(n, 64)
         while have < n and tried < max(_MOST_TRIES, 10 * n):
             if isinstance(whole, Space):
@@ -181,13 +208,18 @@ class Real:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        named = isinstance(self.name, str) and bool(self.name)
-        require(named, "name", "a name for the dimension", self.name, "for instance 'east'")
+        require_name("name", self.name, "for instance 'east'")
+        require_finite("low", self.low, "the smallest value that can be measured at")
+        require_finite("high", self.high, "the largest value that can be measured at")
         ends = self.low, self.high
-        finite = all(is_number(end) and np.isfinite(end) for end in ends)
         require(
-            finite and self.low < self.high, "low, high", "finite numbers with low < high", ends, "check the bounds"
+            self.low < self.high and float(self.high) - float(self.low) < np.inf,
+            "low, high",
+            "low < high",
+            ends,
+            "check the bounds",
         )
+        require_kind("unit", self.unit, str, "text", "for instance 'km'")
 
 
 @dataclass(frozen=True, init=False)
@@ -216,6 +248,11 @@ class Space:
         return tuple(d.name for d in self.dimensions)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What a table of places must call its columns."""
+        return self.names
+
+    @property
     def low(self) -> Array:
         return np.array([d.low for d in self.dimensions], dtype=float)
 
@@ -225,7 +262,7 @@ class Space:
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places lie in the box, its faces included, (M,)."""
-        places = finite_table("places", X, len(self.dimensions))
+        places = finite_table("X", X, len(self.dimensions), names=self.names)
         return np.asarray(np.all((places >= self.low) & (places <= self.high), axis=1))
 
     def where(self, constraint: Constraint) -> Places:
@@ -238,8 +275,7 @@ class Space:
         >>> Space(Real("x", 0, 10)).candidates(5, rng=0).shape
         (5, 1)
         """
-        require_whole("n", n, 1, "a few hundred candidates are usual")
-        unit = evenly(n, len(self.dimensions), np.random.default_rng(rng))
+        unit = evenly(require_count("n", n, 1, _A_FEW), len(self.dimensions), as_rng(rng))
         return np.asarray(self.low + (self.high - self.low) * unit)
 
     def grid(self, per_dimension: int | Sequence[int]) -> Array:
@@ -249,11 +285,12 @@ class Space:
         [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
         """
         d = len(self.dimensions)
-        given = per_dimension if isinstance(per_dimension, Sequence | np.ndarray) else [per_dimension] * d
-        usable = len(given) == d and all(is_whole(each) and each >= 1 for each in given)
+        several = isinstance(per_dimension, Sequence) or np.ndim(per_dimension) == 1
+        given = list(per_dimension) if several else [per_dimension] * d  # type: ignore[arg-type]
         expected = f"one whole number, or {d} of them"
-        require(usable, "per_dimension", expected, per_dimension, "at least 1 in each")
-        counts = [int(each) for each in given]
+        require(len(given) == d, "per_dimension", expected, per_dimension, "at least 1 in each")
+        counts = [require_count("per_dimension", each, 1, expected) for each in given]
+        require_count("per_dimension", math.prod(counts), 1, "a coarser grid has fewer places")
         axes = [np.linspace(low, high, c) for low, high, c in zip(self.low, self.high, counts, strict=True)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
 
@@ -271,13 +308,10 @@ class Pool:
     names: tuple[str, ...]
 
     def __init__(self, places: Any, names: Sequence[str] | None = None) -> None:
-        columns = names if names is not None else getattr(places, "columns", None)
         table = np.array(finite_table("places", places))
         if not len(table):
             raise InvalidInput("places", "at least one place", f"shape {table.shape}", "give the rows to choose from")
-        called = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(str(c) for c in columns)
-        if len(called) != table.shape[1] or len(set(called)) != len(called):
-            raise InvalidInput("names", f"{table.shape[1]} distinct names, one per column", called, "name each column")
+        called = _pool_names(places, names, table.shape[1])
         table.flags.writeable = False
         object.__setattr__(self, "places", table)
         object.__setattr__(self, "names", called)
@@ -287,6 +321,11 @@ class Pool:
 
     def __repr__(self) -> str:
         return f"Pool({len(self)} places, {', '.join(self.names)})"
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names, unless they only count the columns."""
+        return None if self.names == _numbered(len(self.names)) else self.names
 
     @property
     def low(self) -> Array:
@@ -299,9 +338,8 @@ class Pool:
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which places are in the pool, exactly, (M,)."""
         known = {row.tobytes() for row in self.places + 0.0}
-        return np.array(
-            [row.tobytes() in known for row in finite_table("places", X, self.places.shape[1]) + 0.0], dtype=bool
-        )
+        places = finite_table("X", X, self.places.shape[1], names=self.columns)
+        return np.array([row.tobytes() in known for row in places + 0.0], dtype=bool)
 
     def where(self, constraint: Constraint) -> Places:
         """The part of this where a constraint holds: Within(...), or a function from places (M, D) to M booleans."""
@@ -310,9 +348,15 @@ class Pool:
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places of the pool without repeats, in its own order; all of them when n is at least its size."""
         require_whole("n", n, 1, "len(pool) gives all of them")
-        if n >= len(self):
-            return self.places
-        return self.places[_subset(len(self), n, rng)]
+        generator = as_rng(rng)
+        return self.places if n >= len(self) else self.places[_subset(len(self), n, generator)]
+
+
+def require_places(argument: str, value: object) -> None:
+    """Refuse what nobody can be sent to."""
+    able = all(callable(getattr(value, verb, None)) for verb in ("candidates", "contains", "where"))
+    expected = "a Space, a Pool or a part of one"
+    require(able and not isinstance(value, type), argument, expected, value, "for instance Space(Real('x', 0, 1))")
 
 
 def evenly(n: int, d: int, rng: np.random.Generator) -> Array:
@@ -327,5 +371,19 @@ def evenly(n: int, d: int, rng: np.random.Generator) -> Array:
     return np.asarray((rng.random(d) + np.arange(n)[:, None] * steps) % 1.0)
 
 
-def _subset(size: int, n: int, rng: np.random.Generator | int) -> NDArray[np.intp]:
-    return np.sort(np.random.default_rng(rng).choice(size, n, replace=False))
+def _subset(size: int, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.sort(rng.choice(size, n, replace=False))
+
+
+def _numbered(size: int) -> tuple[str, ...]:
+    return tuple(f"x{i}" for i in range(size))
+
+
+def _pool_names(places: Any, names: Any, size: int) -> tuple[str, ...]:
+    """The names that were given, or the table's own, or numbers."""
+    if names is None:
+        columns = getattr(places, "columns", None)  # which may be numbers
+        names = _numbered(size) if columns is None else [str(each) for each in columns]
+    found = require_names("names", names, "name each column")
+    require(len(found) == size, "names", f"{size} distinct names, one per column", names, "name each column")
+    return tuple(found)

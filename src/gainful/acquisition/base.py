@@ -20,11 +20,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Query
+from gainful.checks import require
+from gainful.data import Query, require_instrument
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
 
-__all__ = ["Acquisition", "Normalised", "PerCost", "prepare", "score_and_gradient", "score_beyond"]
+__all__ = ["Acquisition", "Normalised", "PerCost", "prepare", "require_goal", "score_and_gradient", "score_beyond"]
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,12 @@ class Acquisition(Protocol):
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
         """One number per query, (M,)."""
         ...
+
+
+def require_goal(goal: object) -> None:
+    """Refuse what cannot score queries."""
+    able = callable(getattr(goal, "score", None)) and not isinstance(goal, type)
+    require(able, "goal", "an acquisition such as Learn()", goal, "make one first")
 
 
 def score_and_gradient(
@@ -83,8 +90,7 @@ class PerCost:
     goal: Acquisition
 
     def __post_init__(self) -> None:
-        if not hasattr(self.goal, "score") or isinstance(self.goal, type):
-            raise InvalidInput("goal", "an acquisition such as Learn()", self.goal, "make one first")
+        require_goal(self.goal)
         if self.scale == SIGNED:
             raise self._signed(self.goal)
 
@@ -93,6 +99,7 @@ class PerCost:
         return str(getattr(self.goal, "scale", AMOUNT))
 
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        require_instrument(instrument)
         return self._per_cost(self.goal.score(belief, instrument, places), instrument.cost)
 
     def score_and_gradient(self, belief: Any, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
@@ -133,7 +140,11 @@ class Normalised:
 
     goal: Acquisition
 
+    def __post_init__(self) -> None:
+        require_goal(self.goal)
+
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        require_instrument(instrument)
         return self.goal.score(belief, instrument, places) / float(np.log2(instrument.levels))
 
     def score_and_gradient(self, belief: Any, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gainful.acquisition.base import Acquisition
+from gainful.acquisition.base import Acquisition, require_goal
 from gainful.acquisition.information import Learn
 
 __all__ = ["Random", "RandomType"]
@@ -23,3 +23,6 @@ class RandomType:
     """A random instrument, at the place that is best for it."""
 
     goal: Acquisition = field(default_factory=Learn)
+
+    def __post_init__(self) -> None:
+        require_goal(self.goal)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
-from gainful.checks import finite_table
-from gainful.data import as_queries
+from gainful.checks import column_names, require, require_choice, require_columns, require_count, require_seed
 from gainful.errors import InvalidInput, NumericalError
-from gainful.inference.belief import Belief
+from gainful.inference.belief import Belief, queries_of, require_askable
 from gainful.inference.posterior import Posterior
+from gainful.information.about import as_reference
 from gainful.information.entropy import of_probabilities
 from gainful.instruments import Instrument
 from gainful.numerics.blas import matmul
@@ -119,25 +119,25 @@ class QueryByCommittee:
     over: Any = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.size, int) or isinstance(self.size, bool) or self.size < 2:
-            raise InvalidInput("size", "a committee of at least 2", self.size, "2 and 100 are what was published")
-        if self.measure not in ("vote", "kl"):
-            raise InvalidInput("measure", "'vote' or 'kl'", self.measure, "'vote' is what was published")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise InvalidInput("seed", "a whole number that is not negative", self.seed, "0 will do")
+        size = require_count("size", self.size, 2, "2 and 100 are what was published")
+        object.__setattr__(self, "size", size)
+        require_choice("measure", self.measure, ("vote", "kl"), "'vote' is what was published")
+        object.__setattr__(self, "seed", require_seed("seed", self.seed))
         if self.over is not None:
-            # As numbers in tuples it is a plain value: it can be compared, and written to a journal.
-            fixed = tuple(tuple(place) for place in finite_table("over", self.over).tolist())
+            fixed = as_reference(self.over, "over")
+            require(np.ndim(fixed) == 2, "over", "places (R, d)", f"shape {np.shape(fixed)}", "one row per place")
             _few_enough("over", len(fixed))
             object.__setattr__(self, "over", fixed)
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
+        require_columns("over", column_names(self.over), belief.data.columns)
         if instrument.values is None:
             raise InvalidInput(
                 "instrument", "one with discrete answers, such as Binary, Ordinal, Preference or Detection", instrument,
                 "a committee votes on a few answers; use Learn() or Entropy() for numbers",
             )  # fmt: skip
-        queries, _ = as_queries(instrument, places)
+        queries = queries_of(belief, instrument, places)
         if not len(queries):
             return np.zeros(0)
         # Sorted and without repeats, so that the order of the queries, or pairs that share places, change nothing.

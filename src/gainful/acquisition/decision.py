@@ -21,9 +21,10 @@ from scipy.special import xlogy
 
 from gainful.acquisition.base import AMOUNT, SIGNED
 from gainful.acquisition.lookahead import Step, over_steps, steps
-from gainful.checks import require_not_negative, require_positive
-from gainful.data import as_queries
+from gainful.checks import require_choice, require_not_negative, require_positive
+from gainful.data import require_instrument
 from gainful.errors import InvalidInput
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
 from gainful.information.watched import Watched, refuse_mixture, watch, watch_places
@@ -132,11 +133,6 @@ def _same(queries: Array, reference: Array) -> NDArray[np.bool_]:
     return out
 
 
-def _require_instrument(predict: object) -> None:
-    if predict is not None and not isinstance(predict, Instrument):
-        raise InvalidInput("predict", "an instrument, or None", predict, "for instance Binary()")
-
-
 # ------------------------------------------------------------------------------------------------------------- goals
 
 
@@ -164,16 +160,16 @@ class ExpectedError:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
-        _require_instrument(self.predict)
-        if self.loss not in ("zero-one", "log"):
-            raise InvalidInput("loss", "'zero-one' or 'log'", self.loss, "see gainful.acquisition.decision")
+        if self.predict is not None:
+            require_instrument(self.predict, "predict")
+        require_choice("loss", self.loss, ("zero-one", "log"), "see gainful.acquisition.decision")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
         predict = self.predict or instrument
         watched = watch(belief, predict, self.reference)
         probabilities(predict, watched.mean[:1], watched.variance[:1])  # refuses what cannot be counted
-        out = np.zeros(len(as_queries(instrument, places)[0]))
+        out = np.zeros(len(queries_of(belief, instrument, places)))
         for part, step in steps(belief, instrument, places, watched):
             left = error(probabilities(predict, step.mean, step.variance), self.loss)
             out[part] = -step.expected(left.mean(axis=2))
@@ -196,14 +192,15 @@ class Zhu:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
-        _require_instrument(self.predict)
+        if self.predict is not None:
+            require_instrument(self.predict, "predict")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
         predict = self.predict or instrument
         watched = watch(belief, predict, self.reference)
         before = error(probabilities(predict, watched.mean, watched.variance), "zero-one").sum()
-        queries, _ = as_queries(instrument, places)
+        queries = queries_of(belief, instrument, places)
         out = np.zeros(len(queries))
         for part, step in steps(belief, instrument, queries, watched):
             left = error(probabilities(predict, step.mean, step.variance), "zero-one")
@@ -245,7 +242,7 @@ class Kapoor:
         watched = watch(belief, instrument, self.reference)
         if len(probabilities(instrument, watched.mean[:1], watched.variance[:1])) != 2:
             raise InvalidInput("instrument", "one with two answers", instrument, "use Zhu for ranks")
-        queries, _ = as_queries(instrument, places)
+        queries = queries_of(belief, instrument, places)
         yes = probabilities(instrument, watched.mean, watched.variance)[1]
         out = np.full(len(queries), self._unlabelled(yes).sum() - self.price * instrument.cost)
         for part, step in steps(belief, instrument, queries, watched):
@@ -295,8 +292,7 @@ class ExpectedErrorReduction:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
-        if self.loss not in ("squared", "absolute"):
-            raise InvalidInput("loss", "'squared' or 'absolute'", self.loss, "see gainful.acquisition.decision")
+        require_choice("loss", self.loss, ("squared", "absolute"), "see gainful.acquisition.decision")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         watched = watch_places(belief, self.reference)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
-from gainful.data import Query
+from gainful.data import Query, require_instrument
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
-from gainful.information.about import Region, require_about
+from gainful.information.about import Region, as_reference, require_about
 from gainful.information.gradient import information_and_gradient
 from gainful.information.mutual import information
 from gainful.information.region import AboutRegion, region_information, region_information_and_gradient
@@ -104,7 +104,9 @@ class EPIG:
     predict: Instrument | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", Region(self.reference, answers=self.predict).points)
+        object.__setattr__(self, "reference", as_reference(self.reference))
+        if self.predict is not None:
+            require_instrument(self.predict, "predict")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         return self.score_beyond(belief, instrument, places, ())

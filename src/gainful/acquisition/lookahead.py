@@ -27,7 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Batch, Data, as_queries
+from gainful.data import Batch, Data
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import Seen, Watched, covariances, see
 from gainful.instruments import Instrument, Point, Preference
@@ -187,7 +188,7 @@ def over_steps(
     means: bool = False,
 ) -> Array:
     """What `reduce` makes of the step of each query, (M,)."""
-    out = np.zeros(len(as_queries(instrument, places)[0]))
+    out = np.zeros(len(queries_of(belief, instrument, places)))
     for part, step in steps(belief, instrument, places, watched, means=means):
         out[part] = reduce(step)
     return out
@@ -200,7 +201,7 @@ def steps(
 
     Of a `FullLookahead` belief every query and answer is conditioned on in full.
     """
-    queries, _ = as_queries(instrument, places)
+    queries = queries_of(belief, instrument, places)
     again = belief if isinstance(belief, FullLookahead) else None
     means = means or again is not None  # then variances depend on a number, too
     many = max(1, min(_MANY // max(len(watched), 1), _QUERIES))

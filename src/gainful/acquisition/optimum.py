@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
 from gainful.acquisition.base import AMOUNT, LOG, SIGNED
-from gainful.checks import require_finite, require_not_negative
+from gainful.checks import is_number, require, require_finite, require_not_negative
 from gainful.errors import InvalidInput
+from gainful.inference.belief import require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
@@ -100,6 +101,7 @@ def _gain(
 ) -> tuple[Array, Array]:
     """sign · (μ − f⁺) and Var[f], (M,) each. Before the first answer each place is compared with its own mean."""
     refuse_mixture(belief)
+    require_askable(belief, instrument, places)
     if instrument.query != "place":
         raise InvalidInput("instrument", "one that sees a place", instrument, "the optimum is sought place by place")
     m, v = belief.marginals(instrument, places)
@@ -130,8 +132,8 @@ def _log_of_some(instrument: Instrument, m: Array, v: Array, gain: Array, sign: 
 
 
 def _check(sign: object, incumbent: object) -> None:
-    if sign not in (1, -1) or isinstance(sign, bool):
-        raise InvalidInput("sign", "1 to maximise or -1 to minimise", sign, "use MAXIMISE or MINIMISE")
+    signed = is_number(sign) and sign in (1, -1)
+    require(signed, "sign", "1 to maximise or -1 to minimise", sign, "leave it out to maximise")
     if incumbent is not None:
         require_finite("incumbent", incumbent, "or None, which takes the best posterior mean")
 
@@ -142,7 +144,7 @@ class ProbabilityOfImprovement:
 
     Without a margin it stays where a small gain is nearly certain. Below −38 standard deviations it is 0 in double
     precision; `LogExpectedImprovement` still ranks there. The incumbent is the best posterior mean at a measured place,
-    or the one given. sign is MAXIMISE or MINIMISE.
+    or the one given. sign is 1 to maximise, -1 to minimise.
 
     >>> import gainful as gf
     >>> post = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.1), [[0.0]], [1.0]))
@@ -225,10 +227,10 @@ class LogExpectedImprovement:
         self, belief: Posterior, instrument: Instrument, places: ArrayLike
     ) -> tuple[Array, Array] | None:
         """The scores and their derivatives in the places; None for answers that are no numbers."""
+        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
         channel = instrument.channel()
         if channel is None or not channel.is_number:
             return None
-        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
         sd = np.maximum(improvement_spread(v, channel.noise), np.finfo(float).tiny)
         logs, z, noise = log_expected_improvement(gain, sd), gain / sd, channel.noise**2
         in_mean = self.sign * np.exp(log_ndtr(z) - logs)

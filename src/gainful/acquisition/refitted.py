@@ -20,8 +20,9 @@ from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, 
 from gainful.acquisition.lookahead import with_full_lookahead
 from gainful.acquisition.published.conformal import Conformal
 from gainful.acquisition.published.empirical import EmpiricalError
-from gainful.data import as_queries
+from gainful.checks import require_count
 from gainful.errors import InvalidInput
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
@@ -73,13 +74,11 @@ class Refitted:
         if not isinstance(self.goal, _AHEAD):
             names = ", ".join(kind.__name__ for kind in _AHEAD)
             raise InvalidInput("goal", f"one that looks ahead ({names})", self.goal, "others need no refits")
-        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 1:
-            raise InvalidInput("first", "a whole number of at least 1", self.first, "1 is enough to choose one query")
-        object.__setattr__(self, "first", int(self.first))
+        object.__setattr__(self, "first", require_count("first", self.first, 1, "1 is enough to choose one query"))
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
-        queries, _ = as_queries(instrument, places)
+        queries = queries_of(belief, instrument, places)
         by_step = self.goal.score(belief, instrument, queries)
         full, exact, others = with_full_lookahead(belief), by_step.copy(), by_step
         done = np.zeros(len(queries), dtype=bool)

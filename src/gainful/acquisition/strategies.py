@@ -33,9 +33,11 @@ from gainful.acquisition.published.empirical import EmpiricalError
 from gainful.acquisition.published.ivm import IVM
 from gainful.acquisition.published.svm import ActiveSVM
 from gainful.acquisition.uncertainty import Entropy, LeastConfidence, Margin
-from gainful.data import Query, as_queries
+from gainful.data import Query
 from gainful.errors import InvalidInput
+from gainful.inference.belief import queries_of
 from gainful.inference.fantasy import fantasize
+from gainful.information.readings import checked
 from gainful.instruments import Instrument
 
 __all__ = ["Maker", "Strategies", "Strategy", "score", "strategies"]
@@ -205,10 +207,10 @@ def strategies() -> Strategies:
 
 def strategy(name: str) -> Strategy:
     """The strategy of that name."""
-    for each in _ALL:
-        if each.name == name:
-            return each
-    raise InvalidInput("name", f"one of {', '.join(s.name for s in _ALL)}", name, "print strategies() for a table")
+    found = [each for each in _ALL if isinstance(name, str) and each.name == name]
+    if not found:
+        raise InvalidInput("name", f"one of {', '.join(s.name for s in _ALL)}", name, "print strategies() for a table")
+    return found[0]
 
 
 def score(
@@ -235,6 +237,7 @@ def score(
     [2.25, 0.0]
     """
     chosen = strategy(name)
+    queries, waiting = queries_of(belief, instrument, places), checked("pending", pending)
     if not chosen.scores:
         raise InvalidInput(
             "name", "a strategy that scores queries", f"{name!r}, which chooses by chance",
@@ -242,17 +245,16 @@ def score(
         )  # fmt: skip
     kind = chosen.make.reference
     if kind is not None and "reference" not in options:
-        if not len(as_queries(instrument, places)[0]):
+        if not len(queries):
             return np.zeros(0)
-        options["reference"] = _pool(kind, instrument, places, options.get("predict"))
+        options["reference"] = _pool(kind, queries, instrument, options.get("predict"))
     acquisition = chosen.make(**options)
-    found = score_beyond(acquisition, belief, instrument, places, pending)
-    return acquisition.score(fantasize(belief, pending), instrument, places) if found is None else found
+    found = score_beyond(acquisition, belief, instrument, places, waiting)
+    return acquisition.score(fantasize(belief, waiting), instrument, places) if found is None else found
 
 
-def _pool(kind: str, instrument: Instrument, places: ArrayLike, predict: Instrument | None) -> Array:
+def _pool(kind: str, queries: Array, instrument: Instrument, predict: Instrument | None) -> Array:
     """The queries that are scored, or the distinct places in them, as a reference."""
-    queries, _ = as_queries(instrument, places)
-    if kind == "queries" and (predict is None or predict.query == instrument.query):
+    if kind == "queries" and (predict is None or getattr(predict, "query", None) == instrument.query):
         return queries
     return np.unique(queries.reshape(-1, queries.shape[-1]), axis=0)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.acquisition.base import AMOUNT
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief
+from gainful.inference.belief import Belief, require_askable
 from gainful.inference.posterior import Posterior, Predictive
 from gainful.information import quadrature
 from gainful.information.entropy import of_channel, of_probabilities, of_reading
@@ -116,6 +116,7 @@ class Entropy:
     """
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
         if isinstance(belief, Posterior):
             m, v = belief.marginals(instrument, places)
             some = 8 * instrument.levels
@@ -143,6 +144,7 @@ def _of_log_probabilities(
 
 def _log_probabilities(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
     """Log probabilities of the answers, (M, K)."""
+    require_askable(belief, instrument, places)
     answers = belief.answers(instrument, places)
     if not isinstance(answers, DiscreteAnswers):
         raise InvalidInput(

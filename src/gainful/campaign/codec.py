@@ -6,6 +6,7 @@ text and lists are None, bool, int and float, str and tuple; everything else is 
     {"type": name, "fields": {...}}             a value of a dataclass, by what its constructor takes
     {"array": rows, "shape": …, "dtype": …}     an array of numbers, and {"scalar": x, "dtype": …} one number of NumPy's
     {"number": "inf"}                           inf, -inf and nan, which JSON does not know
+    {"places": rows, "columns": names}          places of a goal, and what their table called its columns, or null
     {"list": […]}, {"set": […]}, {"frozenset": […]}, {"mapping": [[key, value], …]}
     {"enum": name, "member": …}                 one of an enumeration
     {"function": name}, {"class": name}         by name only; `known` supplies them again
@@ -29,6 +30,7 @@ from gainful.campaign.decoding import Reader, Unreadable, decode_plain
 from gainful.campaign.encoding import Writer, all_finite, too_deep
 from gainful.campaign.naming import attributes, is_bare, is_value, name_of
 from gainful.errors import InvalidInput, JournalError
+from gainful.information.about import Reference
 
 __all__ = ["Codec", "decode_plain", "encode", "name_of", "write_down"]
 
@@ -105,7 +107,7 @@ def _difference(was: Any, now: Any, at: str = "") -> tuple[str, Any, Any] | None
         return at, was, now
     parts: list[tuple[str, Any, Any]] = []
     if isinstance(was, tuple | list):
-        if len(was) != len(now):
+        if len(was) != len(now) or (isinstance(was, Reference) and was.columns != now.columns):
             return at, was, now
         if not (all_finite(was) and all_finite(now) and array("d", was).tobytes() == array("d", now).tobytes()):
             parts = [(f"{at}[{i}]", a, b) for i, (a, b) in enumerate(zip(was, now, strict=True))]

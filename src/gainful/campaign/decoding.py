@@ -16,6 +16,7 @@ import gainful.space as space
 from gainful.campaign.encoding import DEEPEST, DTYPES, all_finite, beginning
 from gainful.campaign.naming import class_name, declared, function_name, is_bare, is_function
 from gainful.errors import InvalidInput
+from gainful.information.about import Reference
 
 __all__ = ["Reader", "Unreadable", "decode_plain"]
 
@@ -116,6 +117,14 @@ class Reader:
 
     def _list(self, data: dict[str, Any], at: str, depth: int) -> list[Any]:
         return list(self._parts(data, at, depth))
+
+    def _reference(self, data: dict[str, Any], at: str, depth: int) -> Reference:
+        places, columns = data["places"], data["columns"]
+        if not isinstance(places, list) or not (columns is None or isinstance(columns, list)):
+            raise Unreadable(at, "expected places, and the names of their columns or null")
+        if columns is not None and not all(isinstance(name, str) for name in columns):
+            raise Unreadable(at, f"expected names of columns, got {_short(columns)}")
+        return Reference(self.read(places, at, depth + 1), None if columns is None else tuple(columns))
 
     def _set(self, data: dict[str, Any], at: str, depth: int) -> set[Any] | frozenset[Any]:
         parts = self._parts(data, at, depth)
@@ -229,6 +238,7 @@ _FORMS: dict[frozenset[str], Callable[[Reader, dict[str, Any], str, int], Any]] 
         ("scalar", "dtype"): Reader._scalar,
         ("number",): Reader._number,
         ("list",): Reader._list,
+        ("places", "columns"): Reader._reference,
         ("set",): Reader._set,
         ("frozenset",): Reader._set,
         ("mapping",): Reader._mapping,

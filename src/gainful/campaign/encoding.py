@@ -24,6 +24,7 @@ from gainful.campaign.naming import (
     name_of,
 )
 from gainful.errors import InvalidInput
+from gainful.information.about import Reference
 
 __all__ = ["DEEPEST", "DTYPES", "Writer", "all_finite", "beginning", "too_deep"]
 
@@ -70,6 +71,9 @@ class Writer:
 
     def _list(self, value: list[Any], at: str, depth: int) -> Any:
         return {"list": self._tuple(value, at, depth)}
+
+    def _reference(self, value: Reference, at: str, depth: int) -> Any:
+        return {"places": self._tuple(value, at, depth), "columns": None if value.columns is None else [*value.columns]}
 
     def _dict(self, value: dict[Any, Any], at: str, depth: int) -> Any:
         pairs = []
@@ -145,6 +149,7 @@ _WRITE: dict[type, Callable[[Writer, Any, str, int], Any]] = {
     float: Writer._float,
     str: Writer._text,
     tuple: Writer._tuple,
+    Reference: Writer._reference,
     list: Writer._list,
     dict: Writer._dict,
     set: Writer._set,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from gainful.checks import is_whole, require_whole
+from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.gp import GP
@@ -92,17 +92,18 @@ def fit(
     >>> fitted.converged
     True
     """
-    if not len(data):
+    problem = Problem.of(gp, data, priors, inference)
+    if not len(problem.data):
         raise InvalidInput(
             "data", "at least one answer", "none", "measure first; before that the priors are all there is"
         )
-    problem = Problem.of(gp, data, priors, inference)
+    begins = _starts(problem, starts, rng)
     if not len(problem.free):
         value = problem.log_density(problem.theta)[0]
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")], [])
     bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
     found: list[Found] = []
-    for start in _starts(problem, starts, rng):
+    for start in begins:
         best = max((each[0] for each in found), default=-np.inf)
         found.append(_search(problem, start, bounds, best))
     found = [each for each in found if np.isfinite(each[0])]
@@ -223,13 +224,14 @@ def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
 def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator | int) -> list[Array]:
     """Starting points in the free part of theta."""
     given = problem.theta[problem.free]
-    if not is_whole(starts):
-        points = np.atleast_2d(np.asarray(starts, dtype=float))
-        if points.shape[1] != len(problem.theta):
-            raise InvalidInput("starts", f"rows of {len(problem.theta)} numbers like theta", points.shape, "see .names")
+    generator = as_rng(rng)
+    if listed(starts) is not None:
+        expected = f"a whole number, or rows of {len(problem.theta)} finite numbers like theta"
+        points = np.atleast_2d(numbers("starts", starts, expected, "see .names"))
+        shaped = points.ndim == 2 and len(points) > 0 and points.shape[1] == len(problem.theta)
+        require(shaped and bool(np.isfinite(points).all()), "starts", expected, starts, "see .names")
         return list(points[:, problem.free])
-    number = require_whole("starts", starts, 1, "1 starts from where the gp is")
-    generator = np.random.default_rng(rng)
+    number = require_count("starts", starts, 1, "1 starts from where the gp is")
     out = [given]
     for _ in range(number - 1):
         draws = generator.uniform(0.05, 0.95, len(given))

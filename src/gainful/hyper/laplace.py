@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.data import Data
+from gainful.checks import as_rng, require_count, require_kind
+from gainful.data import Data, require_instrument
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
 from gainful.inference.posterior import Posterior, solve, warn_about
@@ -43,9 +44,10 @@ class HyperPosterior:
     covariance: Array
     log_evidence: float
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, size: int, rng: np.random.Generator | int) -> Array:
         """Draws of the learned entries, (size, d)."""
-        return np.asarray(rng.multivariate_normal(self.theta, self.covariance, size, method="cholesky"))
+        size, generator = require_count("size", size, 0, "1 draws one theta"), as_rng(rng)
+        return np.asarray(generator.multivariate_normal(self.theta, self.covariance, size, method="cholesky"))
 
     def __repr__(self) -> str:
         sd = np.sqrt(np.diagonal(self.covariance))
@@ -60,6 +62,7 @@ class HyperPosterior:
 
 def hyperposterior(fitted: Fitted) -> HyperPosterior:
     """The Laplace approximation at the maximum: the Hessian by central differences of the exact gradient."""
+    require_kind("fitted", fitted, Fitted, "what fit(gp, data) gives", "fit first")
     problem, free = fitted.problem, fitted.problem.free
     sites = fitted.posterior.sites
     H = np.zeros((len(free), len(free)))
@@ -135,6 +138,7 @@ class MGP:
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers:
         """The predictive distribution of a one-place instrument's answers."""
+        require_instrument(instrument)
         if instrument.query != "place":
             raise InvalidInput(
                 "instrument", "one that sees a single place", instrument, "the MGP has no joint variances"

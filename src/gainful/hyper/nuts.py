@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import require, require_count, require_kind, require_seed
 from gainful.data import Data
 from gainful.errors import InvalidInput, MissingExtra, NumericalError
 from gainful.gp import GP
@@ -45,12 +46,16 @@ def nuts(
     The density is exact for exact inference, and EP's or Laplace's own otherwise. Sampling starts at the maximum.
     Needs proper priors.
     """
+    for name, value, least in (("draws", draws, 1), ("tune", tune, 1), ("chains", chains, 1), ("thin", thin, 1)):
+        require_count(name, value, least, "leave it out for the usual one")
+    require(require_seed("seed", seed) < 2**64, "seed", "a whole number below 2**64", seed, "0 will do")
+    require_kind("progress", progress, bool, "True or False", "True draws a bar")
+    problem = Problem.of(gp, data, priors, inference)
     try:
         import nutpie
         from nutpie.compiled_pyfunc import from_pyfunc
     except ImportError:
         raise MissingExtra("NUTS", "nuts") from None
-    problem = Problem.of(gp, data, priors, inference)
     improper = [n for n, p in zip(problem.names, problem.priors, strict=True) if isinstance(p, Flat)]
     if improper:
         raise InvalidInput(

@@ -6,21 +6,25 @@ approximation and NUTS all ask this one value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import require
 from gainful.data import Data
-from gainful.errors import InvalidInput, NumericalError
+from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.gp import GP
 from gainful.hyper.defaults import default_priors
 from gainful.inference.evidence import Evidence, evidence_and_gradient
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
+from gainful.instruments.base import Instrument
 from gainful.parameters import LOG, Slot, natural, unique_names
 from gainful.priors import Fixed, Flat, Prior, log_density_in_theta
 
@@ -41,35 +45,40 @@ class Problem:
         """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
         if not isinstance(gp, GP):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
-        problem = Problem(gp, gp.fitting(data), {}, method_for(data.layout, inference))
+        data = gp.fitting(data)
+        problem = Problem(gp, data, {}, method_for(data.layout, inference))
         if len(data):  # a kernel or mean for other dimensions is refused here, in its own words
             gp.kernel.diag(data.layout.places[:1])
             gp.mean(data.layout.places[:1])
+        known = problem._own_priors()
         if isinstance(priors, Prior):
-            kept = {name: prior for name, prior in gp.priors.items() if isinstance(prior, Fixed)}
+            kept = {name: prior for name, prior in known.items() if isinstance(prior, Fixed)}
             given = dict.fromkeys(problem.names, priors) | kept
         else:
-            known = {name: prior for name, prior in gp.priors.items() if name in problem.names}
-            given = {**known, **(priors or {})}  # the gp may have priors for instruments that have not been used yet
-        wrong = {name: prior for name, prior in given.items() if not isinstance(prior, Prior)}
-        if wrong:
-            raise InvalidInput("priors", "priors such as LogNormal(0, 1)", wrong, "Fixed() keeps a parameter")
-        unknown = sorted(set(given) - set(problem.names))
-        if unknown:
-            raise InvalidInput(
-                "priors", f"names among {list(problem.names)}", unknown, "see gp.names and the instruments'"
-            )
+            given = known | _checked(priors, problem.names)
         for slot in problem.slots:
             _require_domain(slot, given.get(slot.name))
         return Problem(gp, data, given, problem.inference)
 
+    def _own_priors(self) -> dict[str, Prior]:
+        """The gp's priors of parameters that are here; warns of others, whose instruments may not have answered yet."""
+        own = {name: prior for name, prior in self.gp.priors.items() if name in self.names}
+        others = self.gp.priors.keys() - own.keys()
+        owners = {name.partition(".")[0] for name in self.names} | {each.label for each in self.data.instruments}
+        _refuse_names([name for name in others if name.rpartition(".")[0] in owners], self.names)
+        if others:
+            warnings.warn(
+                f"the gp has priors for {sorted(others)}, and no answer is from such an instrument; "
+                f"what there is to learn is {list(self.names)}",
+                GainfulWarning,
+                stacklevel=4,
+            )
+        return own
+
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """One per entry of theta."""
-        groups = self.gp.groups()
-        for instrument in self.data.instruments:
-            groups += instrument.groups()
-        return tuple(unique_names(groups))
+        return _slots(self.gp, self.data.instruments)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,6 +124,35 @@ class Problem:
         found, gradient = self.evidence(theta, start)
         prior, prior_gradient = log_density_in_theta(self.priors, self.slots, theta)
         return found.value + prior, gradient + prior_gradient, found
+
+
+def require_prior_names(gp: GP, instruments: Iterable[Instrument]) -> None:
+    """Refuse a gp with priors that are for no parameter of it or of these instruments, which are all there will be."""
+    names = tuple(slot.name for slot in _slots(gp, instruments))
+    _refuse_names([name for name in gp.priors if name not in names], names)
+
+
+def _slots(gp: GP, instruments: Iterable[Instrument]) -> tuple[Slot, ...]:
+    groups = gp.groups()
+    for instrument in instruments:
+        groups += instrument.groups()
+    return tuple(unique_names(groups))
+
+
+def _checked(priors: Any, names: Sequence[str]) -> dict[str, Prior]:
+    """The priors that a fit was given, by name."""
+    given = {} if priors is None else priors
+    usable = isinstance(given, Mapping) and all(isinstance(prior, Prior) for prior in given.values())
+    remedy = "for instance {'SE.lengthscale': LogNormal(0, 1)}; Fixed() keeps a parameter"
+    require(usable, "priors", "a prior, or a mapping from names to priors", priors, remedy)
+    _refuse_names([name for name in given if name not in names], names)
+    return dict(given)
+
+
+def _refuse_names(unknown: list[str], names: Sequence[str]) -> None:
+    if unknown:
+        expected = f"names among {list(names)}"
+        raise InvalidInput("priors", expected, sorted(map(str, unknown)), "see gp.names and the instruments'")
 
 
 def _require_domain(slot: Slot, prior: Prior | None) -> None:

@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_number, is_whole
-from gainful.errors import InvalidInput, NumericalError
+from gainful.checks import require_count, require_kind, require_positive
+from gainful.errors import NumericalError
 from gainful.inference.adjusted import Response
 from gainful.inference.compressed import Compressed, compress
 from gainful.inference.conditioned import Conditioned, condition_on, grow
@@ -69,11 +69,10 @@ class EP:
     response: bool = True
 
     def __post_init__(self) -> None:
-        kinds = is_number(self.tolerance) and is_whole(self.max_iterations) and is_whole(self.memory)
-        if not (kinds and self.tolerance > 0.0 and self.max_iterations >= 1 and self.memory >= 0):
-            raise InvalidInput(
-                "EP", "tolerance > 0, max_iterations ≥ 1, memory ≥ 0", self, "leave them at their defaults"
-            )
+        require_positive("tolerance", self.tolerance, "leave the default")
+        require_count("max_iterations", self.max_iterations, 1, "leave the default")
+        require_count("memory", self.memory, 0, "leave the default")
+        require_kind("response", self.response, bool, "True or False", "leave the default")
 
     def strategies(self, start: WarmStart | None = None) -> tuple[Strategy, ...]:
         """What is tried, in this order."""

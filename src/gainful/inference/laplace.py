@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_number, is_whole
-from gainful.errors import InvalidInput, NumericalError
+from gainful.checks import require_count, require_positive
+from gainful.errors import NumericalError
 from gainful.inference.conditioned import Conditioned, condition_on
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.sites import Block, Sites
@@ -44,9 +44,8 @@ class Laplace:
     max_iterations: int = 200
 
     def __post_init__(self) -> None:
-        kinds = is_number(self.tolerance) and is_whole(self.max_iterations)
-        if not (kinds and self.tolerance > 0.0 and self.max_iterations >= 1):
-            raise InvalidInput("Laplace", "tolerance > 0 and max_iterations ≥ 1", self, "leave them at their defaults")
+        require_positive("tolerance", self.tolerance, "leave the default")
+        require_count("max_iterations", self.max_iterations, 1, "leave the default")
 
     def solve(self, layout: Layout, mean: Array, cov: Array, start: WarmStart | None = None) -> Solution:
         alpha = np.zeros(layout.size) if start is None else condition_on(starting_sites(start, layout), mean, cov).alpha

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table, is_number, require
-from gainful.data import Data, as_queries, column_names, require_columns
+from gainful.checks import as_rng, column_names, finite_table, is_number, require, require_columns, require_count
+from gainful.data import Data, as_queries
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.adjusted import Adjusted, Response
 from gainful.inference.checking import Check, compare
@@ -164,7 +164,7 @@ class Posterior:
 
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
-        places, source = self._places(X), np.random.default_rng(rng)
+        places, size, source = self._places(X), require_count("size", size, 0, "1 draws one function"), as_rng(rng)
         if self.draws is None:
             return self.mean(places) + source.standard_normal((size, len(places))) @ self._root(places).T
         seen = self.data.layout.pick(self._cross(places))
@@ -198,7 +198,7 @@ class Posterior:
 
         Of a `Predictive` of this posterior, an instrument that sees one place gets the moments held there.
         """
-        if isinstance(X, Predictive) and X.posterior is self and instrument.query == "place":
+        if isinstance(X, Predictive) and X.posterior is self and getattr(instrument, "query", None) == "place":
             return X.mean, X.variance
         require_columns("X", column_names(X), self.data.columns)
         queries, _ = as_queries(instrument, X)
@@ -209,7 +209,8 @@ class Posterior:
 
         def of(part: slice) -> Array:
             here = queries[part]
-            half = self._half(self._places(here.reshape(-1, d))).reshape(-1, len(here), k)
+            half = self._half(self._places(here.reshape(-1, d)))
+            half = half.reshape(len(half), len(here), k)
             return _within(self.kernel, here) - np.einsum("fni,fnj->nij", half, self._known.signed(half))
 
         cov = in_blocks(of, n, k * self._each)
@@ -447,8 +448,7 @@ class Posterior:
         return np.maximum(variance, 0.0)
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
-        require_columns(argument, column_names(X), self.data.columns)
-        places = finite_table(argument, X)
+        places = finite_table(argument, X, names=self.data.columns)
         if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
             raise InvalidInput(
                 argument,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from gainful.checks import require_whole
+from gainful.checks import as_rng, require_count
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 
@@ -64,7 +64,7 @@ def rank(
     """
     if not isinstance(posterior, Posterior):
         raise InvalidInput("posterior", "a posterior", posterior, "condition a GP on data first")
-    draws = require_whole("draws", draws, 100, "20,000 gives two digits")
+    draws, generator = require_count("draws", draws, 100, "20,000 gives two digits"), as_rng(rng)
     mean, cov = posterior.mean(places), posterior.covariance(places)
     size = len(mean)
     if size < 2:
@@ -72,7 +72,7 @@ def rank(
     # About the mean over the items: what comparisons cannot tell is left out.
     centre = np.eye(size) - 1.0 / size
     mean, cov = centre @ mean, centre @ cov @ centre
-    best, counts = _by_draws(mean, cov, draws // 2, np.random.default_rng(rng))
+    best, counts = _by_draws(mean, cov, draws // 2, generator)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.cumsum(counts, axis=1) / total
     low = 1 + np.argmax(shares > 0.025, axis=1)

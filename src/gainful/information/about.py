@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gainful.checks import column_names, numbers
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
 from gainful.space import Pool
 
-__all__ = ["ABOUT", "Region", "as_reference", "require_about"]
+__all__ = ["ABOUT", "Reference", "Region", "as_reference", "require_about"]
 
 Nested = tuple["Nested | float", ...]
 
@@ -42,10 +43,7 @@ class Region:
     answers: Instrument | None = None
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "points", as_reference(self.points))
-        except InvalidInput as problem:
-            raise InvalidInput("points", problem.expected, problem.got, problem.remedy) from None
+        object.__setattr__(self, "points", as_reference(self.points, "points"))
         if self.weights is not None:
             object.__setattr__(self, "weights", _as_weights(self.weights, len(self.points)))
         if not isinstance(self.together, bool):
@@ -65,28 +63,39 @@ def require_about(about: object) -> None:
         raise InvalidInput("about", f"one of {list(ABOUT)}, or a Region", about, "'function' is what f is")
 
 
-def as_reference(reference: ArrayLike | Pool) -> Nested:
+def as_reference(reference: ArrayLike | Pool, argument: str = "reference") -> Reference:
     """Reference places (R, d), also of a Pool, or pairs (R, 2, d), as nested tuples: a goal is a value, to compare and
     to write down."""
-    try:
-        given = np.asarray(reference.places if isinstance(reference, Pool) else reference)
-        array = np.asarray(given if given.dtype.kind != "c" else "complex", dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("reference", "numbers, one row per place", reference, "convert them to numbers") from None
+    places = reference.places if isinstance(reference, Pool) else reference
+    array = numbers(argument, places, "numbers, one row per place")
     pairs = array.ndim == 3 and array.shape[1] == 2
     finite = np.isfinite(array)
     if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(finite):
         shaped = f"shape {array.shape}" if np.all(finite) else f"{array[~finite][0]} among them"
         raise InvalidInput(
-            "reference", "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
+            argument, "places (R, d) or pairs (R, 2, d), at least one, with finite coordinates",
             shaped, "give the places where predictions matter, such as the pool",
         )  # fmt: skip
     if len(array) > MOST_POINTS:
         raise InvalidInput(
-            "reference", f"at most {MOST_POINTS} places, each of which every query is compared with", len(array),
+            argument, f"at most {MOST_POINTS} places, each of which every query is compared with", len(array),
             "some of them stand for all: pool.candidates(1000, rng)",
         )  # fmt: skip
-    return _nested(array.tolist())
+    return Reference(_nested(array.tolist()), column_names(reference))
+
+
+class Reference(tuple["Nested | float", ...]):
+    """Places as nested tuples that know what the columns of their table were called, where they had names."""
+
+    columns: tuple[str, ...] | None
+
+    def __new__(cls, places: Nested, columns: tuple[str, ...] | None) -> Self:
+        made = super().__new__(cls, places)
+        made.columns = columns
+        return made
+
+    def __getnewargs__(self) -> tuple[Nested, tuple[str, ...] | None]:
+        return tuple(self), self.columns
 
 
 def _nested(values: list[object]) -> Nested:
@@ -95,10 +104,7 @@ def _nested(values: list[object]) -> Nested:
 
 def _as_weights(weights: Any, size: int) -> tuple[float, ...]:
     """Weights as they were given."""
-    try:
-        array = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    array = numbers("weights", weights, f"{size} finite numbers, none negative and not all zero")
     if array.shape != (size,) or not np.all(np.isfinite(array)) or np.any(array < 0.0) or not np.any(array > 0.0):
         raise InvalidInput(
             "weights", f"{size} finite numbers, none negative and not all zero", weights, "give one for each point"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief
+from gainful.inference.belief import Belief, queries_of, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region, require_about
 from gainful.information.answered import entropy_if_answered
@@ -77,12 +77,14 @@ def _information(
     pending: Sequence[Query],
 ) -> Array:
     if isinstance(belief, Posterior) and isinstance(about, str) and about == "function":  # the usual question first
-        if isinstance(pending, Sequence) and not len(pending):
+        if isinstance(pending, list | tuple) and not pending:
             return information_alone(belief, instrument, places)
+        require_askable(belief, instrument, places)
         return information_estimate(belief, instrument, places, pending).bits
-    if not isinstance(belief, Posterior | Belief):
-        raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")
+    queries = queries_of(belief, instrument, places)
     require_about(about)
+    if not len(queries):
+        return np.zeros(0)
     if isinstance(about, Region):
         return region_information(belief, instrument, places, about, pending)
     if isinstance(belief, Belief):

@@ -88,7 +88,7 @@ class Readings:
 
 def checked(argument: str, queries: Sequence[Query], like: int | None = None) -> list[Query]:
     """The queries as a list, without repeats of noiseless ones: those have one answer, however often they are asked."""
-    if not isinstance(queries, Sequence) or not all(isinstance(query, Query) for query in queries):
+    if not isinstance(queries, list | tuple) or not all(isinstance(query, Query) for query in queries):
         raise InvalidInput(argument, "a sequence of queries", queries, "for instance [Query(instrument, place)]")
     dimensions = {query.place.shape[-1] for query in queries} | ({like} if like is not None else set())
     if len(dimensions) > 1:

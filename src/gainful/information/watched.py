@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import column_names, require_columns
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
@@ -66,10 +67,8 @@ def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watc
             "reference", "an instrument that sees one value, of a place or a pair", instrument,
             "watch yes/no answers at single places instead: predict=Binary()",
         )  # fmt: skip
-    try:
-        array, _ = as_queries(instrument, queries)
-    except InvalidInput as problem:
-        raise InvalidInput("reference", problem.expected, problem.got, problem.remedy) from None
+    require_columns("reference", column_names(queries), belief.data.columns)
+    array, _ = as_queries(instrument, queries, "reference")
     half = belief.half(array.reshape(-1, array.shape[-1]))
     return Watched(array, *belief.marginals(instrument, array), half)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from gainful.checks import as_numbers, numbers, refuse
 from gainful.errors import InvalidInput
 from gainful.numerics.normal import log_ndtr_between, log_pdf
 
@@ -29,8 +30,10 @@ class NormalAnswers:
 
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log density of one answer per place."""
+        given = as_numbers(answers, self.mean.shape, "numbers, one for each place")
+        refuse(np.isnan(given), given, "numbers", "leave missing answers out")
         sd = np.maximum(np.sqrt(self.variance), _SURE)
-        return log_pdf((np.asarray(answers, dtype=float) - self.mean) / sd) - np.log(sd)
+        return log_pdf((given - self.mean) / sd) - np.log(sd)
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,11 @@ class IntervalAnswers:
 
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log density of the lower end a; answers are (M, 2) or the lower ends (M,)."""
-        lower = np.asarray(answers, dtype=float)
-        lower = lower[..., 0] if lower.ndim > 1 else lower
+        lower = numbers("answers", answers, "an interval for each place, or its lower end")
+        if np.isnan(lower).any():
+            raise InvalidInput("answers", "numbers", "NaN among them", "leave missing answers out")
+        lower = lower[..., 0] if lower.ndim == 2 and lower.shape[1] == 2 else lower
+        lower = as_numbers(lower, self.mean.shape, "an interval for each place, or its lower end")
         sd = np.maximum(np.sqrt(self.variance), _SURE)
         a = (lower - self.mean) / sd
         return log_ndtr_between(a, a + self.width / sd, self.width / sd) - np.log(self.width)
@@ -76,9 +82,9 @@ class DiscreteAnswers:
 
     def log_prob(self, answers: ArrayLike) -> Array:
         """Log probability of one answer per place."""
-        given = np.asarray(answers, dtype=float)
+        expected = f"one of {list(self.values)} for each of {len(self.log_probabilities)} places"
+        given = numbers("answers", answers, expected, booleans=True)
         if given.shape != self.log_probabilities.shape[:1] or not np.all(np.isin(given, self.values)):
-            expected = f"one of {list(self.values)} for each of {len(self.log_probabilities)} places"
             raise InvalidInput("answers", expected, answers, "see .values")
         index = np.searchsorted(self.values, given)
         return np.take_along_axis(self.log_probabilities, index[:, None], axis=1)[:, 0]

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_booleans, is_number, require_positive
+from gainful.checks import as_booleans, is_number, require_count, require_name, require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
@@ -105,8 +105,9 @@ class Instrument(Parametrised, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive("cost", self.cost, "say what one use costs")
-        if not isinstance(self.levels, int) or self.levels < 2:
-            raise InvalidInput("buckets", "a whole number of at least 2", self.levels, "100 is what was published")
+        if self.name is not None:
+            require_name("name", self.name, "leave it out, or say what people call the instrument")
+        require_count("buckets", self.levels, 2, "100 is what was published")
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 raise InvalidInput(name, "one number", value, "make one instrument for each value")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, log_ndtr
 
-from gainful.checks import as_numbers, refuse, require_whole
+from gainful.checks import as_numbers, refuse, require_count
 from gainful.instruments.base import Derivatives, Instrument
 from gainful.numerics.normal import hazard
 
@@ -63,7 +63,7 @@ class Binomial(Instrument):
     trials: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", require_whole("trials", self.trials, 1, "of how many each answer counts"))
+        object.__setattr__(self, "trials", require_count("trials", self.trials, 1, "of how many each answer counts"))
         super().__post_init__()
 
     @property

@@ -7,12 +7,13 @@ order at the step that serves best, averages over numbers and counts by nodes th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_booleans, as_numbers, is_number, refuse
+from gainful.checks import as_booleans, as_numbers, is_number, listed, refuse
 from gainful.errors import InvalidInput
 from gainful.instruments.terms import Derivatives, Partition
 from gainful.numerics.quadrature import Tilted, gauss_hermite, sinh_lattice, tilted, tilted_about_mode
@@ -216,17 +217,17 @@ def validate(possible: Sequence[Any] | str, answers: ArrayLike, n: int) -> Array
         if possible == "count":
             refuse(y != np.round(y), y, "whole numbers", "a count has no fraction")
         return y
-    listed = list(possible)
-    if all(isinstance(each, bool | np.bool_) for each in listed):
+    values = list(possible)
+    if all(isinstance(each, bool | np.bool_) for each in values):
         return as_booleans(answers, n)
-    if all(is_number(each) for each in listed):
+    if all(is_number(each) for each in values):
         array = as_numbers(answers, (n,), f"{n} answers")
-        wrong = ~np.isin(array, np.asarray(listed, dtype=float))
-        refuse(wrong, array, f"one of {listed}", "see the instrument's answers")
+        wrong = ~np.isin(array, np.asarray(values, dtype=float))
+        refuse(wrong, array, f"one of {values}", "see the instrument's answers")
         return array
-    given = np.asarray(answers, dtype=object)
+    given = np.array(listed(answers) or [], dtype=object)
     if given.shape != (n,):
-        raise InvalidInput("answers", f"{n} of {listed}", f"shape {given.shape}", "give one answer per place")
-    wrong = np.array([each not in listed for each in given], dtype=bool)
-    refuse(wrong, given, f"one of {listed}", "as they are listed")
-    return np.array([float(listed.index(each)) for each in given])
+        raise InvalidInput("answers", f"{n} of {values}", f"shape {given.shape}", "give one answer per place")
+    wrong = np.array([not isinstance(each, str | bool | Real) or each not in values for each in given], dtype=bool)
+    refuse(wrong, given, f"one of {values}", "as they are listed")
+    return np.array([float(values.index(each)) for each in given])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_number
+from gainful.checks import is_number, listed, numbers
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 
@@ -51,7 +51,7 @@ class Likelihood(Instrument):
         self, log_prob: LogProb, simulate: Simulate, *, answers: Any, cost: float = 1.0, name: str | None = None
     ) -> None:
         for argument, function in (("log_prob", log_prob), ("simulate", simulate)):
-            if not callable(function) or not hasattr(function, "__name__"):
+            if not callable(function) or not hasattr(function, "__name__") or isinstance(function, type):
                 raise InvalidInput(argument, "a named function", function, "use def: a journal writes down its name")
         own = {"functions": (log_prob, simulate), "possible": _possible(answers), "cost": cost, "name": name}
         for attribute, value in own.items():
@@ -81,7 +81,7 @@ class Likelihood(Instrument):
 
     def _checked(self, found: Any, shape: tuple[int, ...]) -> Array:
         """What the user's function gave: logarithms of probabilities, one for each value."""
-        logs = np.asarray(found, dtype=float)
+        logs = numbers("log_prob", found, "numbers, one for each f", "return an array of logarithms")
         if logs.shape != shape:
             raise InvalidInput("log_prob", f"an array of shape {shape}", f"shape {logs.shape}", "one for each f")
         if not isinstance(self.answers, str) and np.any(logs > 1e-9):
@@ -96,14 +96,15 @@ def _possible(answers: Any) -> tuple[Any, ...] | str:
         if answers not in _KINDS:
             raise InvalidInput("answers", f"a list of values, or one of {list(_KINDS)}", answers, "a list for a few")
         return answers
-    if not isinstance(answers, Sequence | np.ndarray | range):
+    given = listed(answers)
+    if given is None or isinstance(answers, Set):  # a set has no order
         raise InvalidInput("answers", f"a list of values, or one of {list(_KINDS)}", answers, "such as [False, True]")
-    listed = tuple(each.item() if isinstance(each, np.generic) else each for each in answers)
-    plain = all(isinstance(each, bool | str) or is_number(each) for each in listed)
-    if len(listed) < 2 or not plain or len({(type(each) is bool, each) for each in listed}) < len(listed):
+    values = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
+    plain = all(isinstance(each, bool | str) or is_number(each) for each in values)
+    if len(values) < 2 or not plain or len({(type(each) is bool, each) for each in values}) < len(values):
         raise InvalidInput(
             "answers", "two or more different values: numbers, words, True and False", answers, "list all"
         )
-    if all(is_number(each) for each in listed) and list(listed) != sorted(listed):
+    if all(is_number(each) for each in values) and list(values) != sorted(values):
         raise InvalidInput("answers", "numbers in increasing order", answers, "sort them")
-    return listed
+    return values

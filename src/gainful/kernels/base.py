@@ -16,20 +16,21 @@ expression is a `Constant`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table
+from gainful.checks import column_names, finite_table, is_number, is_whole, listed, require_kind, require_names
 from gainful.errors import InvalidInput
 from gainful.parameters import Parametrised, Slot, positive
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
 
+_FAR = 10**9  # a column number that no table has
 _STEP = 1e-3  # in theta, and
 _PART = 1e-4  # of the extent of the places: where pullbacks are by differences
 
@@ -70,7 +71,7 @@ class Kernel(Parametrised, ABC):
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         places = finite_table("X", X)
-        others = places if Z is None else finite_table("Z", Z)
+        others = places if Z is None else finite_table("Z", Z, names=column_names(X))
         if places.shape[1] != others.shape[1]:
             raise InvalidInput(
                 "Z", f"places with {places.shape[1]} coordinates like X", others.shape, "use the same columns"
@@ -88,10 +89,11 @@ class Kernel(Parametrised, ABC):
         }
         return replace(self, **changes)
 
-    def on(self, dims: Sequence[int] | Sequence[str] | int | str) -> On:
-        """This kernel seeing only some columns, by number or by the names of the space's dimensions."""
-        several = isinstance(dims, Iterable) and not isinstance(dims, str)
-        return On(self, tuple(dims) if several else (dims,))  # type: ignore[arg-type]
+    def on(self, dims: Sequence[int] | Sequence[str] | int | str, *more: int | str) -> On:
+        """This kernel seeing only some columns, by number or by the names of the space's dimensions: one, a list, or
+        several arguments."""
+        several = listed(dims)
+        return On(self, (*((dims,) if several is None else several), *more))
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return Sum(self, _lift(other))
@@ -155,7 +157,13 @@ def _along_inputs(rows: Callable[[Array], Array], X: Array, around: Array) -> Ar
 
 
 def _lift(value: Kernel | float) -> Kernel:
+    if not isinstance(value, Kernel) and not is_number(value):
+        raise InvalidInput("kernel", "a kernel, or a positive number", value, "such as SE() + Linear(), or 2.0 * SE()")
     return value if isinstance(value, Kernel) else Constant(value)
+
+
+def _require_kernel(argument: str, value: object) -> None:
+    require_kind(argument, value, Kernel, "a kernel", "such as SE(), not SE")
 
 
 @dataclass(frozen=True)
@@ -164,6 +172,10 @@ class Sum(Kernel):
 
     left: Kernel
     right: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel("left", self.left)
+        _require_kernel("right", self.right)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) + self.right.matrix(X, Z)
@@ -189,6 +201,10 @@ class Product(Kernel):
 
     left: Kernel
     right: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel("left", self.left)
+        _require_kernel("right", self.right)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) * self.right.matrix(X, Z)
@@ -218,8 +234,10 @@ class On(Kernel):
     dims: tuple[int, ...] | tuple[str, ...]
 
     def __post_init__(self) -> None:
-        ok = len(self.dims) > 0 and len(set(self.dims)) == len(self.dims)
-        if not ok or not all(isinstance(d, str) or (isinstance(d, int | np.integer) and d >= 0) for d in self.dims):
+        _require_kernel("base", self.base)
+        listed = isinstance(self.dims, tuple) and len(self.dims) > 0
+        usable = listed and all((isinstance(d, str) and d) or (is_whole(d) and 0 <= d < _FAR) for d in self.dims)
+        if not usable or len(set(self.dims)) < len(self.dims):
             raise InvalidInput(
                 "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"
             )
@@ -247,6 +265,7 @@ class On(Kernel):
         return [[slot._replace(dims=seen(slot)) for slot in group] for group in self.base.groups()]
 
     def bind(self, names: Sequence[str]) -> Self:
+        names = require_names("names", names, "those of the space")
         unknown = [d for d in self.dims if isinstance(d, str) and d not in names]
         if unknown:
             raise InvalidInput("dims", f"names among {list(names)}", unknown, "use the space's own dimension names")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import is_number
 from gainful.errors import InvalidInput
 from gainful.kernels.base import Kernel, Pullback
 from gainful.kernels.distance import check_lengthscale, squared_distance, weighted_differences, weighted_squares
@@ -129,7 +130,7 @@ class Matern(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not is_number(self.nu) or self.nu not in (0.5, 1.5, 2.5):
             raise InvalidInput("nu", "0.5, 1.5 or 2.5", self.nu, "use SE for nu = infinity")
 
     def profile(self, s: Array) -> Array:

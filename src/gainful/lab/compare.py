@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from gainful.campaign import Campaign
-from gainful.checks import require_whole
+from gainful.checks import listed, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.gp import GP
@@ -327,10 +327,11 @@ def _require_strategies(strategies: object) -> None:
     if isinstance(strategies, str):
         remedy = f"give a list, [{strategies!r}, 'random']"
         raise InvalidInput("strategies", "a list of names", f"one string, {strategies!r}", remedy)
-    if not isinstance(strategies, Collection) or not all(isinstance(name, str) for name in strategies):
+    names = listed(strategies)
+    if names is None or not all(isinstance(name, str) for name in names):
         remedy = "print gf.strategies() for the names; options follow a colon, as in upper-confidence-bound:beta=9"
         raise InvalidInput("strategies", "a list of names", strategies, remedy)
 
 
 def _whole(argument: str, value: object, least: int) -> int:
-    return require_whole(argument, value, least, "leave it out for the usual one")
+    return require_count(argument, value, least, "leave it out for the usual one")

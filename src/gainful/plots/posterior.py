@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import is_number, listed, numbers, require, require_count, require_kind
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.hyper.laplace import MGP
@@ -52,20 +53,21 @@ def plot_posterior(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['mean, 68 %, 95 %', 'lab']
     """
+    _require_drawable(belief, data, ax, truth)
+    require_kind("ylabel", ylabel, str, "text", "what f is called")
+    require_kind("legend", legend, bool, "True or False", "False leaves it out")
     seen = _data_of(belief) if data is None else data
     if seen.dimensions not in (None, 1):
         raise InvalidInput(
             "belief", "a function of one variable", f"{seen.dimensions} dimensions", "fix the others first"
         )
     low, high, xlabel = _reach(space, seen)
-    X = np.linspace(low, high, places)[:, None]
+    X = np.linspace(low, high, require_count("places", places, 2, "leave the default"))[:, None]
     if ax is None:
         ax = plt.subplots(figsize=(9.0, 4.5), layout="constrained")[1]
     marks = [_draw_belief(ax, belief, X)]
     if truth is not None:
-        line = ax.plot(
-            X[:, 0], np.reshape(truth(X), -1), color=TRUTH, linewidth=1.3, linestyle=(0, (5, 2.5)), zorder=2.4
-        )
+        line = ax.plot(X[:, 0], _truth(truth, X), color=TRUTH, linewidth=1.3, linestyle=(0, (5, 2.5)), zorder=2.4)
         marks.append(Mark(line[0], "truth"))
     marks += _draw_answers(Pen(ax, belief.mean, COLOURS[0]), seen)
     ax.set_xlim(low, high)
@@ -76,6 +78,22 @@ def plot_posterior(
     if legend:
         _legend_below(ax, marks)
     return ax
+
+
+def _require_drawable(belief: object, data: object, ax: object, truth: object) -> None:
+    kinds = Posterior, Belief, MGP
+    require_kind("belief", belief, kinds, "a posterior, a Belief or an MGP", "condition a GP on data first")
+    remedy = "leave it out for the belief's own"
+    require(data is None or isinstance(data, Data), "data", "a Data value", data, remedy)
+    require(ax is None or isinstance(ax, Axes), "ax", "matplotlib's Axes", ax, "leave it out for a new figure")
+    function = truth is None or (callable(truth) and not isinstance(truth, type))
+    require(function, "truth", "a function of places (M, 1)", truth, "for instance lambda X: np.sin(X[:, 0])")
+
+
+def _truth(truth: Callable[[Array], ArrayLike], X: Array) -> Array:
+    found = numbers("truth", truth(X), "a number for each place").reshape(-1)
+    require(len(found) == len(X), "truth", f"{len(X)} numbers", f"{len(found)}", "it gets places (M, 1)")
+    return found
 
 
 def _data_of(belief: Posterior | Belief | MGP) -> Data:
@@ -93,10 +111,11 @@ def _reach(space: Space | tuple[float, float] | None, data: Data) -> tuple[float
         (only,) = space.dimensions
         return only.low, only.high, f"{only.name} ({only.unit})" if only.unit else only.name
     if space is not None:
-        low, high = (float(end) for end in space)
-        if not (np.isfinite([low, high]).all() and low < high):
+        ends = listed(space) or []
+        low, high = ends if len(ends) == 2 else (None, None)
+        if not (is_number(low) and is_number(high) and np.isfinite([low, high]).all() and low < high):
             raise InvalidInput("space", "a Space, or two finite numbers with low < high", space, "check the limits")
-        return low, high, "x"
+        return float(low), float(high), "x"
     if not len(data):
         raise InvalidInput("space", "a Space or (low, high), as there are no data to go by", None, "say where to draw")
     low, high = float(data.layout.places.min()), float(data.layout.places.max())

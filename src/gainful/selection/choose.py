@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.checks import require, require_whole
-from gainful.data import Query
+from gainful.acquisition.base import require_goal
+from gainful.checks import as_rng, listed, require, require_count, require_kind
+from gainful.data import Query, require_instrument
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior, Predictive
+from gainful.information.readings import checked
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
 from gainful.selection.scoring import Scoring
 from gainful.selection.ties import best_first, better, first_best
-from gainful.space import Places, Pool, Restricted
+from gainful.space import Places, Pool, Restricted, require_places
 
 __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
 
@@ -40,6 +43,11 @@ class Option:
     instrument: Instrument
     space: Places
     distinct: bool = False
+
+    def __post_init__(self) -> None:
+        require_instrument(self.instrument)
+        require_places("space", self.space)
+        require_kind("distinct", self.distinct, bool, "True or False", "True: no place twice in one pair or set")
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Search:
 
     def __post_init__(self) -> None:
         for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
-            whole = require_whole(name, getattr(self, name), least, "leave the default")
+            whole = require_count(name, getattr(self, name), least, "leave the default")
             most = _MOST[name]
             require(
                 whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default"
@@ -78,7 +86,8 @@ def choose(
     search: Search | None = None,
 ) -> Choice | None:
     """The best query of all options, beyond what the `pending` queries will tell; None where there is no place left."""
-    how = search or Search()
+    _require_choosable(goal, belief, options, search)
+    rng, pending, how = as_rng(rng), checked("pending", pending), search or Search()
     if not isinstance(goal, Random | RandomType):
         return _best(Scoring(goal, belief, pending), options, rng, how)
     left = list(options)
@@ -91,6 +100,17 @@ def choose(
         if found is not None:  # otherwise there is no place where this one can be used
             return found
     return None
+
+
+def _require_choosable(goal: object, belief: object, options: Any, search: object) -> None:
+    if not isinstance(goal, Random | RandomType):
+        require_goal(goal)
+    require_kind("belief", belief, (Posterior, Belief), "a posterior, or a Belief", "condition a GP on data first")
+    given = listed(options)
+    usable = given is not None and all(isinstance(each, Option) for each in given)
+    require(usable, "options", "a list of options", options, "for instance [Option(instrument, space)]")
+    usable = search is None or isinstance(search, Search)
+    require(usable, "search", "Search(...)", search, "leave it out for the defaults")
 
 
 def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:

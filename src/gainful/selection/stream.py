@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.checks import is_number, require_count
 from gainful.errors import InvalidInput
-from gainful.space import Places
+from gainful.space import Places, require_places
 
 __all__ = ["Stream", "threshold"]
 
@@ -39,16 +40,13 @@ class Stream:
     length: int | None = None
 
     def __post_init__(self) -> None:
+        require_places("space", self.space)
         if (self.rate is None) == (self.length is None):
             raise InvalidInput("rate, length", "one of them", (self.rate, self.length), "for instance rate=0.1")
-        if isinstance(self.length, np.integer):
-            object.__setattr__(self, "length", int(self.length))
-        number = isinstance(self.rate, int | float | np.number) and not isinstance(self.rate, bool)
-        if self.rate is not None and not (number and 0.0 < self.rate <= 1.0):
+        if self.rate is not None and not (is_number(self.rate) and 0.0 < self.rate <= 1.0):
             raise InvalidInput("rate", "a share above 0 and up to 1", self.rate, "0.1 measures one place in ten")
-        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
-        if self.length is not None and not (whole and self.length >= 1):
-            raise InvalidInput("length", "a positive number of places", self.length, "or give a rate instead")
+        if self.length is not None:
+            object.__setattr__(self, "length", require_count("length", self.length, 1, "or give a rate instead"))
 
     def share(self, seen: int, measured: int, affordable: float) -> float:
         """The share of places to measure from here on: of the `rate`, made up for what was missed or taken too much.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
 from gainful.acquisition.base import AMOUNT
+from gainful.data import require_instrument
 from gainful.errors import InvalidInput
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import binary_entropy
@@ -82,6 +83,7 @@ def _unit(belief: Posterior, instrument: Instrument) -> float:
     """The noise of the answers, in the function's unit."""
     if not isinstance(belief, Posterior):
         raise InvalidInput("belief", "one posterior", belief, "use Learn(), which weighs several")
+    require_instrument(instrument)
     channel = instrument.channel()
     plain = channel is not None and channel.edges == (0.0,) and channel.mixing is None and not channel.any_of
     if channel is not None and plain and channel.noise > 0.0:

@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
-from gainful.data import as_queries
 from gainful.errors import InvalidInput
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
@@ -52,7 +52,7 @@ def conformal_p_values(belief: Posterior, instrument: Instrument, places: ArrayL
     groups = labelled(belief)
     if not groups:
         raise InvalidInput("belief", "some measured answers to compare with", "none", "measure a few places first")
-    queries, _ = as_queries(instrument, places)
+    queries = queries_of(belief, instrument, places)
     own: Array | None = None
     stranger = np.zeros(0)
     for group in groups:
@@ -79,7 +79,7 @@ class Conformal:
     scale: ClassVar[str] = SIGNED
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        if not len(as_queries(instrument, places)[0]):
+        if not len(queries_of(belief, instrument, places)):
             return np.zeros(0)
         p = np.sort(conformal_p_values(belief, instrument, places), axis=1)
         return p[:, -2] - p[:, -1]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
-from gainful.data import as_queries
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import Watched, refuse_mixture
 from gainful.instruments import Instrument
@@ -33,7 +33,7 @@ class EmpiricalError:
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         refuse_mixture(belief)
-        queries, _ = as_queries(instrument, places)
+        queries = queries_of(belief, instrument, places)
         nothing = Watched(np.zeros((0, queries.shape[-1])), np.zeros(0), np.zeros(0))
         out = np.zeros(len(queries))
         for part, step in steps(belief, instrument, queries, nothing):

@@ -22,9 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import column_names, numbers, require_columns
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
+from gainful.information.about import Reference
 from gainful.information.single import information_given
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
@@ -77,17 +80,27 @@ class IVM:
                 "pool, answers", "both, or neither", (self.pool, self.answers), "IVM() averages over the answers"
             )
         if self.pool is not None:  # plain values, which can be compared and written to a journal
-            object.__setattr__(self, "pool", _plain(np.asarray(self.pool, dtype=float).tolist()))
-            object.__setattr__(self, "answers", _plain(np.asarray(self.answers, dtype=float).tolist()))
+            pool = numbers("pool", self.pool, "numbers, one row per query")
+            if pool.ndim not in (2, 3) or not pool.size or not np.isfinite(pool).all():
+                got = f"shape {pool.shape}" if np.isfinite(pool).all() else "what is not finite"
+                raise InvalidInput("pool", "queries (P, d), (P, 2, d) or (P, k, d), finite", got, "one row per query")
+            object.__setattr__(self, "pool", Reference(_plain(pool.tolist()), column_names(self.pool)))
+            answers = numbers("answers", self.answers, "an answer for each query of the pool", booleans=True)
+            shaped = answers.shape in ((len(self.pool),), (len(self.pool), 2))  # an interval is two numbers
+            if not shaped or np.isnan(answers).any():
+                got = "NaN among them" if shaped else f"shape {answers.shape}"
+                raise InvalidInput("answers", f"{len(self.pool)} answers, one for each query", got, "match the pool")
+            object.__setattr__(self, "answers", _plain(answers.tolist()))
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
         if not isinstance(belief, Posterior):
             raise InvalidInput("belief", "one posterior", belief, "its entropy is that of one Gaussian")
+        require_columns("pool", column_names(self.pool), belief.data.columns)
         m, v = belief.marginals(instrument, places)
         if instrument.gaussian:
             return information_given(instrument, m, v)
         if self.pool is not None:
-            return self._known(instrument, as_queries(instrument, places)[0], m, v)
+            return self._known(instrument, queries_of(belief, instrument, places), m, v)
         predicted = instrument.predict(m, v) if instrument.values is not None else None
         if not isinstance(predicted, DiscreteAnswers):
             raise InvalidInput(

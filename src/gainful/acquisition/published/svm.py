@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import require_positive
-from gainful.data import as_queries
+from gainful.checks import require_choice, require_positive
 from gainful.errors import InvalidInput, MissingExtra
+from gainful.inference.belief import queries_of
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.numerics.memory import in_blocks
@@ -82,13 +82,14 @@ class ActiveSVM:
     C: float = 100.0
 
     def __post_init__(self) -> None:
-        if self.rule not in _RULES:
-            raise InvalidInput("rule", f"one of {list(_RULES)}", self.rule, "'simple' is the usual one")
+        require_choice("rule", self.rule, _RULES, "'simple' is the usual one")
         require_positive("C", self.C, "100 all but forbids errors")
 
     def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+        queries = queries_of(belief, instrument, places)
         X, answers = _yes_or_no(belief, instrument)
-        queries, _ = as_queries(instrument, places)
+        if not len(queries):
+            return np.zeros(0)
         kernel = belief.kernel
         if not len(X):
             return farthest(np.zeros((0, 0)), np.zeros((len(queries), 0)), kernel.diag(queries))
