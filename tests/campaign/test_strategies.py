@@ -56,7 +56,7 @@ def test_the_reference_of_a_box_is_200_places_spread_over_it_and_follows_the_see
         gf.Campaign(SPACE.where(gf.Within(x=(0.5, None))), gf.Point(), GP, "alc", seed=seed).journal.events()[0]
         for seed in (1, 1, 2)
     ]
-    reference = np.array(events[0]["design"]["fields"]["goal"]["fields"]["reference"])
+    reference = np.array(events[0]["design"]["fields"]["goal"]["fields"]["reference"]["places"])
     assert reference.shape == (200, 2)
     assert reference[:, 0].min() >= 0.5
     np.testing.assert_array_equal(reference, SPACE.where(gf.Within(x=(0.5, None))).candidates(200, 1))
@@ -66,7 +66,7 @@ def test_the_reference_of_a_box_is_200_places_spread_over_it_and_follows_the_see
 def test_the_reference_of_a_large_pool_is_a_thousand_of_its_places():
     pool = gf.Pool(np.random.default_rng(0).random((1500, 2)))
     (created,) = gf.Campaign(pool, gf.Point(), GP, "alc").journal.events()
-    reference = np.array(created["design"]["fields"]["goal"]["fields"]["reference"])
+    reference = np.array(created["design"]["fields"]["goal"]["fields"]["reference"]["places"])
     assert reference.shape == (1000, 2)
     assert pool.contains(reference).all()
 

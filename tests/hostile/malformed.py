@@ -306,7 +306,10 @@ def _values() -> None:
          inference=("none", gf.EP()))  # fmt: skip
     case("GP.with_theta", MODEL.with_theta, theta=("nothing", [0.0, 0.0]),
          also={"theta": {"nothing masked", "number objects", "empty table"}})  # fmt: skip
-    case("EP", gf.EP, tolerance=("positive", 1e-9), max_iterations=("count", 3), memory=("count or 0", 6))
+    case("EP", gf.EP, tolerance=("positive", 1e-9), max_iterations=("count", 3), memory=("count or 0", 6),
+         response=("flag", True))  # fmt: skip
+    case("Sampled", gf.Sampled, draws=("nothing", 9), seed=("seed", 0), around=("nothing", gf.EP()),
+         also={"draws": {"int64(3)"}})  # fmt: skip
     case("Laplace", gf.Laplace, tolerance=("positive", 1e-9), max_iterations=("count", 3))
     case("InvalidInput", gf.InvalidInput, argument="x", expected="y", got=("anything", 1), remedy="z")
 
@@ -389,6 +392,8 @@ def _beliefs() -> None:
          also={"starts": set()})  # fmt: skip
     case("fit priors", lambda prior: gf.fit(MODEL, DATA, priors={"SE.lengthscale": prior}, starts=1),
          prior=("nothing", gf.Fixed()))  # fmt: skip
+    case("Posterior.check", JUDGED.check, X=("places", X), draws=("nothing", 9), seed=("seed", 0),
+         level=("nothing", 0.9), also={"X": {"None"}, "draws": {"int64(3)"}})  # fmt: skip
     case("hyperposterior", gf.hyperposterior, fitted=("nothing", FITTED))
     hyper = gf.hyperposterior(FITTED)
     case("HyperPosterior.sample", hyper.sample, size=("count or 0", 2), rng=("rng", 0))

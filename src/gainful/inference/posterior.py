@@ -275,7 +275,8 @@ class Posterior:
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers | MixtureAnswers:
         """The predictive distribution of the instrument's answers."""
         if self.draws is None:
-            return instrument.predict(*self.marginals(instrument, X))
+            seen = self.marginals(instrument, X)
+            return instrument.predict(*seen)
         queries, _ = as_queries(instrument, X)
         weights = np.full(len(self.draws), 1.0 / len(self.draws))
 

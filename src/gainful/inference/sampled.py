@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from gainful.checks import require_whole
+from gainful.checks import require, require_whole
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.conditioned import Conditioned, condition_on
 from gainful.inference.convergence import Convergence, Result
@@ -34,6 +34,7 @@ __all__ = ["Sampled", "smooth"]
 Array = NDArray[np.float64]
 
 _RANK = 1e-13  # of the largest variance: directions of g with less are a function of the others
+_MOST = 1_000_000  # draws
 _WIDER = 1.5  # by how much more than the approximation's variance the ladder begins with: it may be too sure
 
 
@@ -58,7 +59,8 @@ class Sampled:
     around: Inference = field(default_factory=EP)
 
     def __post_init__(self) -> None:
-        require_whole("draws", self.draws, 2, "1000 is a good number")
+        draws = require_whole("draws", self.draws, 2, "1000 is a good number")
+        require(draws <= _MOST, "draws", f"at most {_MOST}", draws, "1000 is a good number")
         require_whole("seed", self.seed, 0, "any whole number will do")
         if isinstance(self.around, type | Sampled) or not hasattr(self.around, "solve"):
             raise InvalidInput("around", "EP() or Laplace()", self.around, "leave it out for EP")
