@@ -5,17 +5,20 @@ Whatever can be wrong is said here, as InvalidInput in the caller's words, befor
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.codec import Codec, encode, name_of, supplied
 from gainful.campaign.goal import Goal, goal_named
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
-from gainful.checks import require, require_positive, require_whole
+from gainful.checks import is_number, require, require_positive, require_whole
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
@@ -26,9 +29,13 @@ from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places, Restricted, Within
+from gainful.space import Constraint, Places, Pool, Restricted, Within
 
 __all__ = ["Design", "try_out"]
+
+_MOST = {"candidates": 1_000_000, "climbers": 10_000, "set_size": 1_000}  # beyond, no memory holds their scores
+_LARGEST = sys.float_info.max
+_DEEPEST = 200  # values in values; a sum of kernels is about as deep as its terms are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +72,42 @@ class Design:
         """The space, also of a stream."""
         return self.space.space if isinstance(self.space, Stream) else self.space
 
+    @cached_property
+    def whole(self) -> Places:
+        """The box or the pool, before any constraint: where the user can have measured."""
+        found = self.places
+        while isinstance(found, Restricted):
+            found = found.space
+        return found
+
+    def require_within(self, place: NDArray[np.float64]) -> None:
+        """InvalidInput for a query whose place, or one of whose places, is not in the box or the pool.
+
+        Constraints are not asked: they bind what the campaign asks, not what the user has measured.
+        """
+        rows, whole, names = np.atleast_2d(place) + 0.0, self.whole, list(self.places.names)
+        if rows.shape[-1] != len(names):
+            raise InvalidInput("query", f"a place with coordinates {names}", place.tolist(), "give them all")
+        if isinstance(whole, Pool):
+            outside = [row for row in rows if row.tobytes() not in self._rows]
+        else:
+            outside = list(rows[~whole.contains(rows)])
+        if not outside:
+            return
+        got = outside[0].tolist()
+        if isinstance(whole, Pool):
+            nearest = whole.places[np.argmin(np.sum((whole.places - outside[0]) ** 2, axis=1))].tolist()
+            raise InvalidInput("query", "a place of the pool", got, f"the nearest is {nearest}; the pool has no other")
+        ends = ", ".join(f"{n} from {a:g} to {b:g}" for n, a, b in zip(names, whole.low, whole.high, strict=True))
+        raise InvalidInput("query", f"a place within the space, {ends}", got, "check its units, or widen the space")
+
+    @cached_property
+    def _rows(self) -> frozenset[bytes]:
+        """The places of a pool, to be found by their bytes."""
+        return (
+            frozenset(row.tobytes() for row in self.whole.places + 0.0) if isinstance(self.whole, Pool) else frozenset()
+        )
+
     @property
     def labels(self) -> list[str]:
         """What the instruments are called."""
@@ -79,10 +122,45 @@ class Design:
         """The design that was written; `known` supplies what the journal can only name."""
         own = (Design, Stream, TooLittleToLearn, GoodEnough)
         others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
-        design = Codec((*own, *others)).decode(data)
+        require_values(data)
+        try:
+            design = Codec((*own, *others)).decode(data)
+        except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as trouble:
+            # What a constructor raises when it is given a value of another kind than it was written for.
+            raise JournalError(f"the design does not hold together: {trouble}") from trouble
         if not isinstance(design, Design):
             raise JournalError("the journal's first event does not hold the design of a campaign")
         return design
+
+
+def require_values(data: Any) -> None:
+    """JournalError for what `encode` cannot have written, as a number that no double holds, or depth without end."""
+    left = [(data, 0)]
+    while left:
+        value, depth = left.pop()
+        if depth > _DEEPEST:
+            raise JournalError(f"the design has values in values, more than {_DEEPEST} deep")
+        if isinstance(value, list):
+            left += [(part, depth + 1) for part in value]
+        elif isinstance(value, dict):
+            left += [(part, depth + 1) for part in _parts(value)]
+        elif is_number(value):
+            if not abs(value) <= _LARGEST:
+                raise JournalError("the design has a number that is too large, or none")
+        elif not (value is None or isinstance(value, bool | str)):
+            raise JournalError(f"the design has a {type(value).__name__}, which JSON does not have")
+
+
+def _parts(value: dict[Any, Any]) -> list[Any]:
+    """What is inside an object that `encode` has written."""
+    match value:
+        case {"number": "inf" | "-inf" | "nan"} | {"supplied": str()} if len(value) == 1:
+            return []
+        case {"mapping": list(pairs)} if len(value) == 1 and all(isinstance(p, list) and len(p) == 2 for p in pairs):
+            return [part for pair in pairs for part in pair]
+        case {"type": str(), "fields": dict(fields)} if len(value) == 2 and all(isinstance(f, str) for f in fields):
+            return list(fields.values())
+    raise JournalError(f"the design has an object with {[str(key)[:40] for key in value]}, which is none of its forms")
 
 
 def try_out(design: Design) -> None:
@@ -218,6 +296,9 @@ def _inference(inference: Any, design: Design) -> Inference | None:
 def _search(search: Any, design: Design) -> Search:
     usable = search is None or isinstance(search, Search)
     require(usable, "search", "Search(...)", search, "leave it out for the defaults")
+    for name, most in _MOST.items():
+        value = getattr(search or Search(), name)
+        require(value <= most, f"search ({name})", f"at most {most}", value, "leave it out for the defaults")
     return search or Search()
 
 
