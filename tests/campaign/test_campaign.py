@@ -415,7 +415,7 @@ def test_journals_that_cannot_be_gone_on_with_are_refused_with_a_reason(tmp_path
         ([lines[0].replace(f'"schema": {SCHEMA}', '"schema": 99'), *lines[1:]], "line 1 .*checksum"),
         ([old % 2, *lines[1:]], "schema 2, .*another version of gainful: go on with that version"),
         ([old % 1], "schema 1, .*another version"),
-        ([*lines, lines[0]], "line 2 .*checksum and the line before it; .*restore .*delete that line and all"),
+        ([*lines, lines[0]], "line 2 .*checksum and the line before it: .*restore .*delete that line and all"),
         ([*lines, "[1, 2]"], "line 2 .*checksum"),
     ):
         copy = tmp_path / "copy"

@@ -371,8 +371,8 @@ class Campaign:
     def _do(self, verb: Callable[[], T], decides: bool = False) -> T:
         """Do it on what the journal holds, one thread at a time; again, if somebody else has written meanwhile.
 
-        Before it decides what to ask, what is to be learned is learned. What was told is learned from afterwards: a verb
-        that is done is not done again, whatever becomes of that.
+        Before it decides what to ask, what is to be learned is learned. What was told is learned from afterwards: a
+        verb that is done is not done again, whatever becomes of that.
         """
         done: list[T] = []
         with self._turn.lock:
