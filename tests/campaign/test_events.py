@@ -141,23 +141,24 @@ def test_a_status_is_one_of_three_and_reads_as_its_word():
 # ask(n): all or nothing
 
 
-class Moody:
+def moody(raises):
     """Learn, but it raises the so-many-th time that it scores: the first is when the campaign is created."""
+    calls = []
 
-    def __init__(self, raises):
-        self.calls, self.raises = 0, raises
+    class Moody:  # without state of its own: a journal could not keep it
+        def score(self, belief, instrument, places):
+            calls.append(instrument)
+            if len(calls) == raises:
+                raise RuntimeError("not today")
+            return gf.Learn().score(belief, instrument, places)
 
-    def score(self, belief, instrument, places):
-        self.calls += 1
-        if self.calls == self.raises:
-            raise RuntimeError("not today")
-        return gf.Learn().score(belief, instrument, places)
+    return Moody()
 
 
 @pytest.mark.parametrize("raises", [2, 3, 4])
 def test_an_ask_that_cannot_be_completed_leaves_nothing_behind(tmp_path, raises):
     pool = gf.Pool(np.linspace(0, 1, 6)[:, None])
-    campaign = gf.Campaign(pool, LAB, GP, Moody(raises), budget=100, journal=tmp_path / "j")
+    campaign = gf.Campaign(pool, LAB, GP, moody(raises), budget=100, journal=tmp_path / "j")
     before = (tmp_path / "j").read_bytes()
     with pytest.raises(RuntimeError, match="not today"):
         campaign.ask(3)
@@ -167,7 +168,7 @@ def test_an_ask_that_cannot_be_completed_leaves_nothing_behind(tmp_path, raises)
     asked = campaign.ask(3)  # in a better mood
     assert campaign.pending == tuple(asked)
     assert [q.number for q in asked] == [0, 1, 2]
-    calm = gf.Campaign(pool, LAB, GP, Moody(99), budget=100).ask(3)
+    calm = gf.Campaign(pool, LAB, GP, moody(99), budget=100).ask(3)
     assert asked == calm
 
 

@@ -1,166 +1,146 @@
 """Values as JSON and back: a campaign's journal holds plain data, never pickles.
 
-A frozen dataclass becomes {"type": its name, "fields": {...}}; tuples and arrays become lists; infinities, which JSON
-does not know, {"number": "inf"}. A function, or an object of a user's own class that is no dataclass, becomes
-{"supplied": its name}: it cannot be written down, so whoever reads the journal has to supply it again.
+What is written comes back equal and of the same type, or is refused when it is written. JSON's own null, true, numbers,
+text and lists are None, bool, int and float, str and tuple; everything else is an object of one of these forms:
+
+    {"type": name, "fields": {...}}             a value of a dataclass, by what its constructor takes
+    {"array": rows, "shape": …, "dtype": …}     an array of numbers, and {"scalar": x, "dtype": …} one number of NumPy's
+    {"number": "inf"}                           inf, -inf and nan, which JSON does not know
+    {"list": […]}, {"set": […]}, {"frozenset": […]}, {"mapping": [[key, value], …]}
+    {"enum": name, "member": …}                 one of an enumeration
+    {"function": name}, {"class": name}         by name only; `known` supplies them again
+    {"object": name}                            an object without state, of the class of that name
+
+Reading looks names up among gainful's own values and what is supplied, and builds values of those classes. Nothing is
+imported, whatever a file says, and no function is called.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from array import array
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-import gainful.acquisition as acquisition
-import gainful.inference as inference
-import gainful.instruments as instruments
-import gainful.kernels as kernels
-import gainful.kernels.base as kernel_algebra
-import gainful.means as means
-import gainful.priors as priors
-import gainful.selection as selection
-import gainful.space as space
+from gainful.campaign.decoding import Reader, Unreadable, decode_plain
+from gainful.campaign.encoding import Writer, all_finite, too_deep
+from gainful.campaign.naming import attributes, is_bare, is_value, name_of
 from gainful.errors import InvalidInput, JournalError
-from gainful.gp import GP
-from gainful.information.about import Region
-from gainful.selection.choose import Search
 
-__all__ = ["Codec", "decode_plain", "encode", "name_of", "supplied"]
-
-_ROOMS = (
-    kernels,
-    kernel_algebra,
-    means,
-    priors,
-    instruments,
-    inference,
-    acquisition,
-    selection,
-    space,
-)
-
-_BUILD: dict[type, Callable[[dict[str, Any]], Any]] = {
-    space.Space: lambda fields: space.Space(*fields["dimensions"]),
-    instruments.Likelihood: lambda fields: instruments.Likelihood(
-        *fields["functions"], answers=fields["possible"], cost=fields["cost"], name=fields["name"]
-    ),
-    space.Within: lambda fields: space.Within({name: (low, high) for name, low, high in fields["ends"]}),
-}
-
-
-def _is_value(kind: object) -> bool:
-    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
-
-
-@lru_cache(maxsize=1)
-def _known() -> dict[str, type]:
-    found = {name: kind for room in _ROOMS for name, kind in vars(room).items() if _is_value(kind)}
-    return {**found, "GP": GP, "Region": Region, "Search": Search}
+__all__ = ["Codec", "decode_plain", "encode", "name_of", "write_down"]
 
 
 def encode(value: Any) -> Any:
-    """A value as JSON data.
+    """A value as JSON data; InvalidInput, if it cannot be written down.
 
-    >>> encode(kernels.SE(0.2) * 2.0)["fields"]["right"]
-    {'type': 'Constant', 'fields': {'variance': 2.0}}
+    >>> from gainful.kernels import SE
+    >>> encode(SE(0.2) * 2.0)["fields"]["right"]
+    {'type': 'gainful.kernels.Constant', 'fields': {'variance': 2.0}}
     """
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return number if math.isfinite(number) else {"number": repr(number)}
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, np.ndarray | list | tuple):
-        return [encode(part) for part in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    if isinstance(value, Mapping):
-        return {"mapping": [[encode(k), encode(v)] for k, v in value.items()]}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"type": type(value).__name__, "fields": fields}
-    return {"supplied": name_of(value)}
+    try:
+        return Writer().write(value)
+    except RecursionError:
+        raise too_deep() from None
 
 
-def name_of(value: Any) -> str:
-    """What a function, or an object of one's own class, is called in a journal."""
-    return str(getattr(value, "__name__", type(value).__name__))
-
-
-def supplied(value: Any) -> list[Any]:
-    """Everything in a value that a journal can only name."""
-    if isinstance(value, Mapping):
-        return [each for part in value.values() for each in supplied(part)]
-    if isinstance(value, list | tuple):
-        return [each for part in value for each in supplied(part)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [each for f in dataclasses.fields(value) for each in supplied(getattr(value, f.name))]
-    plain = value is None or isinstance(value, bool | str | int | float | np.generic | np.ndarray)
-    return [] if plain else [value]
-
-
-def decode_plain(data: Any) -> Any:
-    """Numbers, words, True and False, None, and tuples of them; ValueError for any other JSON data.
-
-    >>> decode_plain([{"number": "-inf"}, 0.4])
-    (-inf, 0.4)
-    """
-    if isinstance(data, list):
-        return tuple(decode_plain(part) for part in data)
-    if isinstance(data, dict):
-        if list(data) != ["number"] or data["number"] not in ("inf", "-inf", "nan"):
-            raise ValueError("an object where a value was expected")
-        return float(data["number"])
+def write_down(value: Any) -> Any:
+    """A value as JSON data that is read back as exactly this value; InvalidInput names the part that would not be."""
+    writer = Writer()
+    try:
+        data = writer.write(value)
+        again = Reader(writer.named.values()).read(data)
+        differs = _difference(value, again)
+    except RecursionError:
+        raise too_deep() from None
+    except Unreadable as trouble:
+        expected = "a value that is built again from its fields"
+        remedy = "a frozen dataclass whose constructor takes its fields is"
+        raise InvalidInput(trouble.at or "value", expected, trouble.why, remedy) from trouble.__cause__
+    if differs is not None:
+        at, was, now = differs
+        got = f"{was!r}, which comes back as {now!r}"
+        remedy = "keep in fields what the constructor is given, and in a cached_property what follows from it"
+        raise InvalidInput(at or "value", "a value that comes back from a journal as it is", got, remedy)
     return data
 
 
 class Codec:
-    """Decodes; `known` are a user's own classes, functions and objects, found by their names."""
+    """Decodes; `known` are a user's own classes, functions and objects without state (see `Reader`)."""
 
     def __init__(self, known: Iterable[Any] = ()) -> None:
-        self.kinds = dict(_known())
-        self.others: dict[str, Any] = {}
-        each_once = known if isinstance(known, Iterable) and not isinstance(known, type) else [known]
-        for each in each_once:
-            name = name_of(each)
-            among = self.kinds if isinstance(each, type) and dataclasses.is_dataclass(each) else self.others
-            if name in self.others and self.others[name] is not each:
-                raise InvalidInput("known", "distinct names", f"{name} twice", "rename one of them")
-            among[name] = each
+        self._reader = Reader(known)
 
     def decode(self, data: Any) -> Any:
-        """The value behind JSON data; lists become tuples.
+        """The value behind JSON data; JournalError for any data that `encode` does not give.
 
-        >>> Codec().decode(encode(kernels.SE((0.2, 0.3))))
+        >>> from gainful.kernels import SE
+        >>> Codec().decode(encode(SE((0.2, 0.3))))
         SE(lengthscale=(0.2, 0.3), variance=1.0)
         """
-        if isinstance(data, list):
-            return tuple(self.decode(part) for part in data)
-        if not isinstance(data, dict) or "number" in data:
-            return decode_plain(data)
-        if "mapping" in data:
-            return {self.decode(k): self.decode(v) for k, v in data["mapping"]}
-        if "supplied" in data:
-            found = self._supplied(self.others, data["supplied"])
-            return found() if isinstance(found, type) else found
-        kind = self._supplied(self.kinds, data.get("type"))
-        fields = {name: self.decode(value) for name, value in data.get("fields", {}).items()}
         try:
-            return _BUILD[kind](fields) if kind in _BUILD else kind(**fields)
-        except (TypeError, KeyError, ValueError) as trouble:
-            raise JournalError(
-                f"the journal's {kind.__name__} does not fit the class of that name ({trouble}); supply it as it was"
-            ) from trouble
+            return self._reader.read(data)
+        except RecursionError:
+            raise JournalError("the journal's design cannot be read: it is nested too deeply") from None
+        except Unreadable as trouble:
+            where = f" ({trouble.at})" if trouble.at else ""
+            raise JournalError(f"the journal's design{where} cannot be read: {trouble.why}") from trouble.__cause__
 
-    def _supplied(self, among: Mapping[str, Any], name: Any) -> Any:
-        if name not in among:
-            raise JournalError(
-                f"the journal speaks of {name!r}, which is not gainful's own; supply it again: "
-                f"Campaign.resume(journal, known=[{name}])"
-            )
-        return among[name]
+
+class _Nothing:
+    """What an object has where it has nothing."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_NOTHING = _Nothing()
+
+
+def _difference(was: Any, now: Any, at: str = "") -> tuple[str, Any, Any] | None:
+    """Where two values are not the same, with what each has there; None if they are, in every type and bit."""
+    if type(was) is not type(now):
+        return at, was, now
+    parts: list[tuple[str, Any, Any]] = []
+    if isinstance(was, tuple | list):
+        if len(was) != len(now):
+            return at, was, now
+        if not (all_finite(was) and all_finite(now) and array("d", was).tobytes() == array("d", now).tobytes()):
+            parts = [(f"{at}[{i}]", a, b) for i, (a, b) in enumerate(zip(was, now, strict=True))]
+    elif isinstance(was, dict):
+        parts = [(at, list(was.items()), list(now.items()))]
+    elif is_value(was):
+        held, again = _contents(was), _contents(now)
+        parts = [
+            (f"{at}.{name}" if at else name, held.get(name, _NOTHING), again.get(name, _NOTHING))
+            for name in {**held, **again}
+        ]
+    elif not _is_same(was, now):
+        return at, was, now
+    for part, a, b in parts:
+        if (found := _difference(a, b, part)) is not None:
+            return found
+    return None
+
+
+def _contents(value: Any) -> dict[str, Any]:
+    """All that a value holds: its fields, also those that its class has for it, and whatever it keeps beside them."""
+    return {f.name: getattr(value, f.name, _NOTHING) for f in dataclasses.fields(value)} | attributes(value)
+
+
+def _is_same(was: Any, now: Any) -> bool:
+    """Whether two things of one class and without parts are the same; one nan is another."""
+    if isinstance(was, np.ndarray | np.generic):
+        if was.dtype != now.dtype or was.shape != now.shape:
+            return False
+        same = was == now
+        if was.dtype.kind == "f":
+            same = (same & (np.signbit(was) == np.signbit(now))) | (np.isnan(was) & np.isnan(now))
+        return bool(np.all(same))
+    if isinstance(was, float):
+        return (was == now and math.copysign(1.0, was) == math.copysign(1.0, now)) or (was != was and now != now)
+    if isinstance(was, set | frozenset):
+        return bool(encode(was) == encode(now))
+    return was is now or (type(was) in (int, str) and was == now) or is_bare(was)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
-from gainful.campaign.codec import Codec, encode, name_of, supplied
+from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, goal_named
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
 from gainful.checks import is_number, require, require_positive, require_whole
@@ -62,10 +62,6 @@ class Design:
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():  # in this order: a check may rely on the fields before its own
             object.__setattr__(self, name, check(getattr(self, name), self))
-        names: dict[str, Any] = {}
-        for each in supplied(self):
-            same = names.setdefault(name_of(each), each) is each
-            require(same, "design", "functions of distinct names", f"{name_of(each)} twice", "rename one of them")
 
     @property
     def places(self) -> Places:
@@ -114,13 +110,13 @@ class Design:
         return [each.label for each in self.instruments]
 
     def to_json(self) -> Any:
-        """The design as JSON has it; functions and objects of the user's own by their names."""
-        return encode(self)
+        """The design as JSON has it; InvalidInput names a part that would not come back from it as it is."""
+        return write_down(self)
 
     @staticmethod
     def from_json(data: Any, known: Any = ()) -> Design:
         """The design that was written; `known` supplies what the journal can only name."""
-        own = (Design, Stream, TooLittleToLearn, GoodEnough)
+        own = (Design, TooLittleToLearn, GoodEnough)
         others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
         require_values(data)
         try:
