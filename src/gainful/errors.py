@@ -52,7 +52,7 @@ class InvalidInput(GainfulError, ValueError):
         self.expected = expected
         self.got = got
         self.remedy = remedy
-        super().__init__(f"{argument}: expected {expected}, got {_shorten(got)}; {remedy}")
+        super().__init__(f"{argument}: expected {expected}, got {shorten(got)}; {remedy}")
 
 
 class NumericalError(GainfulError, ArithmeticError):
@@ -91,7 +91,8 @@ class JournalWarning(GainfulWarning):
     """The last event of a journal was cut short, as by a loss of power, and is left out; all before it is there."""
 
 
-def _shorten(value: object, limit: int = 120) -> str:
+def shorten(value: object, limit: int = 120) -> str:
+    """Any value in so many characters, for a message."""
     try:
         text = value if isinstance(value, str) else repr(value)
     except (ValueError, RecursionError):  # a whole number of thousands of digits, lists in lists without end

@@ -42,7 +42,7 @@ from gainful.campaign.events import (
     replay,
     replay_after,
 )
-from gainful.campaign.journal import FileJournal, Journal, Turn, open_journal
+from gainful.campaign.journal import FileJournal, Journal, Turn, open_journal, read_events
 from gainful.campaign.learning import learn
 from gainful.campaign.state import Entry, State, Status
 from gainful.campaign.stopping import Ending, Rule
@@ -137,7 +137,7 @@ class Campaign:
         taken = JournalError(
             f"the journal{_where(kept)} already holds a campaign; go on with Campaign.resume(journal), or take another"
         )
-        if kept.events():
+        if read_events(kept):
             raise taken
         try:
             kept.append(Created.of(design).to_json(), after=0)
@@ -153,7 +153,7 @@ class Campaign:
         a journal can only name them.
         """
         kept = open_journal(journal)
-        events = kept.events()
+        events = read_events(kept)
         if not events:
             raise JournalError(f"the journal{_where(kept)} is empty or absent: there is nothing to resume")
         campaign = cls.__new__(cls)
@@ -363,7 +363,7 @@ class Campaign:
     def why(self, query: Query | int) -> Why:
         """Why this query was chosen: what it was expected to tell, what the others would have told, what they cost."""
         entry = self._entry(query)
-        before = self._journal.events()[1 : entry.event]
+        before = read_events(self._journal)[1 : entry.event]
         return explain(replay_after(State.begin(self._state.design), before), entry)
 
     # How it is done
@@ -394,7 +394,7 @@ class Campaign:
 
     def _catch_up(self) -> None:
         """Take in what others have written to the journal."""
-        events, seen = self._journal.events(), self._state.events
+        events, seen = read_events(self._journal), self._state.events
         if len(events) <= seen:
             raise JournalError(
                 f"the journal{_where(self._journal)} has changed and holds {len(events)} events, where {seen} were "

@@ -5,7 +5,6 @@ Whatever can be wrong is said here, as InvalidInput in the caller's words, befor
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, goal_named
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
-from gainful.checks import is_number, require, require_positive, require_whole
+from gainful.checks import require, require_positive, require_whole
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
@@ -34,8 +33,6 @@ from gainful.space import Constraint, Places, Pool, Restricted, Within
 __all__ = ["Design", "try_out"]
 
 _MOST = {"candidates": 1_000_000, "climbers": 10_000, "set_size": 1_000}  # beyond, no memory holds their scores
-_LARGEST = sys.float_info.max
-_DEEPEST = 200  # values in values; a sum of kernels is about as deep as its terms are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,45 +115,10 @@ class Design:
         """The design that was written; `known` supplies what the journal can only name."""
         own = (Design, TooLittleToLearn, GoodEnough)
         others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
-        require_values(data)
-        try:
-            design = Codec((*own, *others)).decode(data)
-        except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as trouble:
-            # What a constructor raises when it is given a value of another kind than it was written for.
-            raise JournalError(f"the design does not hold together: {trouble}") from trouble
+        design = Codec((*own, *others)).decode(data)
         if not isinstance(design, Design):
             raise JournalError("the journal's first event does not hold the design of a campaign")
         return design
-
-
-def require_values(data: Any) -> None:
-    """JournalError for what `encode` cannot have written, as a number that no double holds, or depth without end."""
-    left = [(data, 0)]
-    while left:
-        value, depth = left.pop()
-        if depth > _DEEPEST:
-            raise JournalError(f"the design has values in values, more than {_DEEPEST} deep")
-        if isinstance(value, list):
-            left += [(part, depth + 1) for part in value]
-        elif isinstance(value, dict):
-            left += [(part, depth + 1) for part in _parts(value)]
-        elif is_number(value):
-            if not abs(value) <= _LARGEST:
-                raise JournalError("the design has a number that is too large, or none")
-        elif not (value is None or isinstance(value, bool | str)):
-            raise JournalError(f"the design has a {type(value).__name__}, which JSON does not have")
-
-
-def _parts(value: dict[Any, Any]) -> list[Any]:
-    """What is inside an object that `encode` has written."""
-    match value:
-        case {"number": "inf" | "-inf" | "nan"} | {"supplied": str()} if len(value) == 1:
-            return []
-        case {"mapping": list(pairs)} if len(value) == 1 and all(isinstance(p, list) and len(p) == 2 for p in pairs):
-            return [part for pair in pairs for part in pair]
-        case {"type": str(), "fields": dict(fields)} if len(value) == 2 and all(isinstance(f, str) for f in fields):
-            return list(fields.values())
-    raise JournalError(f"the design has an object with {[str(key)[:40] for key in value]}, which is none of its forms")
 
 
 def try_out(design: Design) -> None:
@@ -226,7 +188,8 @@ def _goal(goal: Any, design: Design) -> Goal:
         return PerCost(Learn("function"))
     if isinstance(goal, str):
         return goal_named(goal, design.instruments, design.places, design.seed)
-    usable = (hasattr(goal, "score") or isinstance(goal, Random | RandomType)) and not isinstance(goal, type)
+    scored = goal.goal if isinstance(goal, RandomType) else goal
+    usable = (hasattr(scored, "score") or isinstance(goal, Random)) and not isinstance(goal, type)
     require(usable, "goal", "a goal such as Learn('function')", goal, "or the name of a strategy, such as 'bald'")
     return goal
 

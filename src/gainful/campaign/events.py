@@ -16,10 +16,10 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 from gainful.campaign.codec import Codec, decode_plain, encode
-from gainful.campaign.design import Design, require_values
+from gainful.campaign.design import Design, try_out
 from gainful.campaign.state import Hyperparameters, State, Status
 from gainful.checks import is_number, is_whole
-from gainful.errors import InvalidInput, JournalError
+from gainful.errors import InvalidInput, JournalError, shorten
 from gainful.selection.stream import Stream
 from gainful.space import Restricted, Within
 
@@ -105,7 +105,6 @@ def _thetas(value: Any) -> dict[str, tuple[float, ...]]:
 def _limit(value: Any) -> Within | str:
     if isinstance(value, str):
         return value
-    require_values(value)
     found = Codec().decode(value)
     if not isinstance(found, Within):
         raise ValueError
@@ -116,8 +115,12 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-_NUMBER = Form("the number of a query", _that(lambda v: is_whole(v) and v >= 0))
-_WHOLE = Form("a whole number, at least 0", _that(lambda v: is_whole(v) and v >= 0))
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and 0 <= value < 2**53
+
+
+_NUMBER = Form("the number of a query", _that(_is_count))
+_WHOLE = Form("a whole number, at least 0", _that(_is_count))
 _COST = Form("a finite number, at least 0", _that(lambda v: _is_finite(v) and v >= 0))
 _TEXT = Form("text", _that(_is_text))
 _FLAG = Form("true or false", _that(lambda v: isinstance(v, bool)))
@@ -308,8 +311,11 @@ class Fitted(Event):
     def apply(self, state: State) -> State:
         if self.answers != len(state.told):
             raise JournalError(f"what was learned is from {self.answers} answers, where there are {len(state.told)}")
-        if (self.gp is None and self.instruments) or (self.failed is not None and self.gp is not None):
-            raise JournalError("hyperparameters are learned of the gp and the instruments, or of neither")
+        if (self.gp is None) != (self.instruments is None) or (self.failed is not None and self.gp is not None):
+            raise JournalError("hyperparameters are learned of the gp and its instruments, or of neither")
+        used = {e.query.instrument.label for e in state.told}
+        if self.instruments is not None and set(self.instruments) != used:
+            raise JournalError(f"what was learned is of {sorted(self.instruments)}, and the answers of {sorted(used)}")
         basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
         if self.failed is not None:
             return replace(state, basis=basis, stale=False)
@@ -355,13 +361,14 @@ def replay(events: Sequence[Mapping[str, Any]], known: Any = ()) -> State:
         raise JournalError(f"event 1 of the journal is a {type(first).__name__}, not a JSON object")
     if first.get("event") != Created.kind or first.get("schema") != SCHEMA:
         raise JournalError(
-            f"expected a journal of schema {SCHEMA} that begins with 'created', got schema {first.get('schema')!r} "
-            f"and {first.get('event')!r}; it was written by another version of gainful, or is another file: go on with "
-            "that version, or begin a new campaign"
+            f"event 1: expected a journal of schema {SCHEMA} that begins with 'created', got schema "
+            f"{shorten(first.get('schema'))} and {shorten(first.get('event'))}; it was written by another version of "
+            "gainful, or is another file: go on with that version, or begin a new campaign"
         )
     created = Created.from_json(first, 1)
     try:
         design = Design.from_json(created.design, known)
+        try_out(design)
     except (JournalError, InvalidInput) as trouble:
         raise JournalError(f"event 1 of the journal (created): {trouble}") from trouble
     return replay_after(State.begin(design), events[1:])

@@ -23,7 +23,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ from typing import Any, Protocol
 from gainful.campaign.lines import Content, Lines, Mark, parse, read_lines, to_text
 from gainful.errors import InvalidInput, JournalChanged, JournalError, JournalWarning
 
-__all__ = ["FileJournal", "Journal", "MemoryJournal", "Turn", "open_journal"]
+__all__ = ["FileJournal", "Journal", "MemoryJournal", "Turn", "open_journal", "read_events"]
 
 Record = dict[str, Any]
 
@@ -107,7 +107,7 @@ class FileJournal:
                 f"the last event of {self.path} was cut short ({len(content.torn)} bytes) and is left out; the "
                 f"{len(content.records)} events before it are complete",
                 JournalWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return content.records
 
@@ -207,6 +207,26 @@ def _begins_a_journal(content: bytes) -> bool:
     """Whether this may be the torn beginning of a first event."""
     first = b'{"event": "created"'
     return content.startswith(first) or first.startswith(content)
+
+
+def read_events(journal: Journal) -> list[Record]:
+    """Every event of a journal, which may be anybody's: what JSON does not have is refused with its number."""
+    events = journal.events()
+    if type(journal) in (FileJournal, MemoryJournal):  # these have just read them from text
+        return events
+    if not isinstance(events, Sequence):
+        raise JournalError(f"the journal's events() gave a {type(events).__name__}, not a list of JSON objects")
+    return [_plain(event, number) for number, event in enumerate(events, start=1)]
+
+
+def _plain(event: Any, number: int) -> Record:
+    try:
+        found = json.loads(json.dumps(event, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as trouble:
+        raise JournalError(f"event {number} of the journal has a value that JSON does not have: {trouble}") from trouble
+    if not isinstance(found, dict):
+        raise JournalError(f"event {number} of the journal is a {type(event).__name__}, not a JSON object")
+    return found
 
 
 def open_journal(where: Journal | str | os.PathLike[str] | None) -> Journal:
