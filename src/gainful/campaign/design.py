@@ -28,7 +28,7 @@ from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places, Pool, Restricted, Within
+from gainful.space import Constraint, Places, Pool, Restricted, Space, Within
 
 __all__ = ["Design", "try_out"]
 
@@ -78,28 +78,38 @@ class Design:
 
         Constraints are not asked: they bind what the campaign asks, not what the user has measured.
         """
-        rows, whole, names = np.atleast_2d(place) + 0.0, self.whole, list(self.places.names)
+        rows, names = np.atleast_2d(place) + 0.0, list(self.places.names)
         if rows.shape[-1] != len(names):
             raise InvalidInput("query", f"a place with coordinates {names}", place.tolist(), "give them all")
-        if isinstance(whole, Pool):
-            outside = [row for row in rows if row.tobytes() not in self._rows]
-        else:
-            outside = list(rows[~whole.contains(rows)])
-        if not outside:
+        outside = rows[~self._contains(rows)]
+        if not len(outside):
             return
-        got = outside[0].tolist()
+        got, whole = outside[0].tolist(), self.whole
         if isinstance(whole, Pool):
             nearest = whole.places[np.argmin(np.sum((whole.places - outside[0]) ** 2, axis=1))].tolist()
             raise InvalidInput("query", "a place of the pool", got, f"the nearest is {nearest}; the pool has no other")
         ends = ", ".join(f"{n} from {a:g} to {b:g}" for n, a, b in zip(names, whole.low, whole.high, strict=True))
         raise InvalidInput("query", f"a place within the space, {ends}", got, "check its units, or widen the space")
 
+    def _contains(self, places: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which places are in the box or the pool."""
+        if isinstance(self.whole, Pool):
+            return np.array([row.tobytes() in self._rows for row in places], dtype=bool)
+        if isinstance(self.whole, Space):
+            low, high = self._box
+            return np.asarray(((places >= low) & (places <= high)).all(axis=1))
+        return self.whole.contains(places)
+
+    # Found once, because every event is checked
+
+    @cached_property
+    def _box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.whole.low, self.whole.high
+
     @cached_property
     def _rows(self) -> frozenset[bytes]:
-        """The places of a pool, to be found by their bytes."""
-        return (
-            frozenset(row.tobytes() for row in self.whole.places + 0.0) if isinstance(self.whole, Pool) else frozenset()
-        )
+        assert isinstance(self.whole, Pool)
+        return frozenset(row.tobytes() for row in self.whole.places + 0.0)
 
     @property
     def labels(self) -> list[str]:
