@@ -22,7 +22,7 @@ import pytest
 
 import gainful as gf
 from gainful.campaign.codec import Codec, encode, write_down
-from gainful.campaign.lines import to_line
+from gainful.campaign.lines import to_text
 from gainful.campaign.naming import class_name, declared
 
 SPACE = gf.Space(gf.Real("x", 0, 1))
@@ -34,7 +34,7 @@ FAST = gf.Search(candidates=10, climbers=0)
 
 def through_text(value, known=()):
     """The value after it was a line of a file."""
-    return Codec(known).decode(json.loads(to_line({"value": write_down(value)}))["value"])
+    return Codec(known).decode(json.loads(to_text({"value": write_down(value)}))["value"])
 
 
 def same(a, b):
@@ -708,7 +708,7 @@ def test_any_value_comes_back_the_same_or_is_refused(seed):
             data = write_down(value)
         except gf.InvalidInput:
             continue
-        again = Codec([*KNOWN, Keywords]).decode(json.loads(to_line({"v": data}))["v"])
+        again = Codec([*KNOWN, Keywords]).decode(json.loads(to_text({"v": data}))["v"])
         assert same(again, value)
         assert encode(again) == data
         written += 1

@@ -366,11 +366,15 @@ def replay(events: Sequence[Mapping[str, Any]], known: Any = ()) -> State:
             "gainful, or is another file: go on with that version, or begin a new campaign"
         )
     created = Created.from_json(first, 1)
+    about = "event 1 of the journal (created)"
     try:
         design = Design.from_json(created.design, known)
+    except JournalError as trouble:
+        raise JournalError(f"{about}: {trouble}") from trouble
+    try:
         try_out(design)
-    except (JournalError, InvalidInput) as trouble:
-        raise JournalError(f"event 1 of the journal (created): {trouble}") from trouble
+    except InvalidInput as trouble:
+        raise JournalError(f"{about}: {trouble}") from trouble
     return replay_after(State.begin(design), events[1:])
 
 
