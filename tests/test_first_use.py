@@ -39,7 +39,10 @@ def test_precisely_known_functions_can_be_sampled(kernel, noise):
 def test_priors_must_fit_their_parameter():
     X = np.linspace(0, 1, 12)[:, None]
     data = gf.Data().add(gf.Binary(lapse=0.02), X, X[:, 0] > 0.4)
-    gp = gf.GP(gf.SE(), priors={"lab.noise": gf.Fixed()})  # for an instrument that has not been used yet
+    unused = gf.GP(gf.SE(), priors={"lab.noise": gf.Fixed()})  # for an instrument that has not been used yet
+    with pytest.warns(gf.GainfulWarning, match=r"lab\.noise"):
+        gf.fit(unused, data, starts=1)
+    gp = gf.GP(gf.SE())
     with pytest.raises(gf.InvalidInput, match="positive values"):
         gf.fit(gp, data, priors={"SE.lengthscale": gf.Normal(0.2, 1.0)})
     for prior in (gf.LogNormal(-4.0, 1.0), gf.Uniform(0, 2)):

@@ -5,6 +5,7 @@
     ├── NumericalError                     a computation cannot be carried out in double precision
     ├── MissingExtra (also an ImportError) an optional dependency is not installed
     └── JournalError                       a campaign's journal cannot be read, or must not be written
+        └── JournalChanged                 it holds events that the writer has not seen yet
 
 Warnings (never silent, never fatal):
 
@@ -22,6 +23,7 @@ __all__ = [
     "GainfulWarning",
     "InvalidInput",
     "JitterWarning",
+    "JournalChanged",
     "JournalError",
     "JournalWarning",
     "MissingExtra",
@@ -67,6 +69,10 @@ class MissingExtra(GainfulError, ImportError):
 
 class JournalError(GainfulError):
     """A journal cannot be read, or must not be written; the message says where, why and what to do."""
+
+
+class JournalChanged(JournalError):
+    """Somebody else has written to a journal since it was read, and nothing was appended: read it, and try again."""
 
 
 class GainfulWarning(UserWarning):

@@ -23,7 +23,7 @@ import pytest
 
 import gainful as gf
 from gainful.campaign.codec import Codec, encode, write_down
-from gainful.campaign.lines import to_line
+from gainful.campaign.lines import to_text
 from gainful.campaign.naming import class_name, declared
 
 SPACE = gf.Space(gf.Real("x", 0, 1))
@@ -41,7 +41,7 @@ def label(value: object) -> str:
 
 def through_text(value, known=()):
     """The value after it was a line of a file."""
-    return Codec(known).decode(json.loads(to_line({"value": write_down(value)}))["value"])
+    return Codec(known).decode(json.loads(to_text({"value": write_down(value)}))["value"])
 
 
 def same(a, b):
@@ -713,7 +713,7 @@ def test_any_value_comes_back_the_same_or_is_refused(seed):
             data = write_down(value)
         except gf.InvalidInput:
             continue
-        again = Codec([*KNOWN, Keywords]).decode(json.loads(to_line({"v": data}))["v"])
+        again = Codec([*KNOWN, Keywords]).decode(json.loads(to_text({"v": data}))["v"])
         assert same(again, value)
         assert encode(again) == data
         written += 1

@@ -58,7 +58,7 @@ def test_goals_that_do_not_conform_are_found():
 
 def test_journals_that_lose_events_are_found():
     class Forgetful(MemoryJournal):
-        def append(self, *events):
+        def append(self, *events, after=None):
             self.__init__()
             super().append(*events)
 
@@ -69,12 +69,22 @@ def test_journals_that_lose_events_are_found():
 
 def test_journals_that_keep_a_part_of_what_they_refuse_are_found():
     class Hasty(MemoryJournal):
-        def append(self, *events):
+        def append(self, *events, after=None):
             for event in events:
                 super().append(event)
 
     kept = Hasty()
     with pytest.raises(AssertionError, match="no trace"):
+        check_journal(lambda: kept)
+
+
+def test_journals_that_do_not_compare_are_found():
+    class Trusting(MemoryJournal):
+        def append(self, *events, after=None):
+            super().append(*events)
+
+    kept = Trusting()
+    with pytest.raises(AssertionError, match="expected JournalChanged"):
         check_journal(lambda: kept)
 
 

@@ -66,7 +66,7 @@ def test_every_kind_of_event_says_what_it_means_and_is_tried_above():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"event": "teleported"}, "'teleported'"),
+        ({"event": "teleported"}, "got teleported"),
         ({"event": ["told"]}, "told"),
         ({"event": "told", "query": 0, "answer": 1.0}, "incomplete: 'cost'"),
         ({"event": "told", "query": "0", "answer": 1.0, "cost": 1}, "query: expected the number of a query"),
@@ -84,7 +84,7 @@ def test_every_kind_of_event_says_what_it_means_and_is_tried_above():
         ({"event": "asked", "query": 0, "instrument": "lab", "place": [[0.1], 0.2]}, "place: "),
         ({"event": "asked", "query": 0, "instrument": "lab", "place": ["0.1"]}, "place: "),
         ({"event": "asked", "query": 0, "instrument": "lab", "place": [0.1], "where": {"type": "SE"}}, "where: "),
-        ({"event": "fitted", "answers": 3, "gp": "x"}, "gp: expected numbers"),
+        ({"event": "fitted", "answers": 3, "gp": "x"}, "gp: expected finite numbers"),
         ({"event": "fitted", "answers": 3, "gp": [1], "instruments": [2]}, "instruments: "),
         ({"event": "stopped", "reason": "enough", "closed": 1}, "closed: expected true or false"),
         ({"event": "passed"}, "incomplete: 'place'"),
@@ -206,7 +206,7 @@ def test_queries_of_one_ask_are_those_of_asking_one_by_one(budget):
 def test_a_batch_that_runs_out_of_places_is_as_long_as_it_can_be_and_says_why():
     campaign = gf.Campaign(gf.Pool([[0.0], [1.0]]), LAB, GP, repeat=False)
     assert len(campaign.ask(5)) == 2
-    assert campaign.stopped == "no place is left that the constraints allow"
+    assert campaign.stopped == gf.campaign.Ending.NO_PLACE
 
 
 def test_every_query_of_a_batch_sees_the_earlier_ones_as_pending():

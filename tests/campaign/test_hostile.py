@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gainful as gf
-from gainful.campaign import MemoryJournal, learning
+from gainful.campaign import FileJournal, MemoryJournal, learning
 from gainful.campaign.codec import Codec, encode
 from gainful.campaign.events import SCHEMA
 
@@ -371,7 +371,7 @@ def test_why_explains_queries_in_every_state():
             campaign.withdraw(query)
         if n == 2:
             campaign.correct(query, answer_of(query.instrument, 5))
-    campaign.tell(gf.Query(LAB, [3.0]), 0.1)
+    campaign.tell(gf.Query(LAB, [0.9]), 0.1)
     campaign.ask()
     for entry in campaign.history:
         before = campaign.why(entry.query)
@@ -470,16 +470,16 @@ def test_a_goal_or_rule_of_ones_own_may_be_any_object():
 # Journals
 
 
-def test_looking_at_a_journal_does_not_hide_that_somebody_else_has_written_to_it(tmp_path):
+def test_looking_at_a_journal_does_not_hide_what_somebody_else_has_written_to_it(tmp_path):
     path = tmp_path / "j"
     campaign = gf.Campaign(SPACE, LAB, GP, search=FAST, journal=path)
     campaign.tell(campaign.ask(), 1.0)
     gf.Campaign.resume(path).ask()
     campaign.why(0)
     campaign.journal.events()
-    with pytest.raises(gf.JournalError, match="has changed"):
-        campaign.ask()
-    assert len(gf.Campaign.resume(path).history) == 2
+    assert len(campaign.history) == 1
+    campaign.ask()
+    assert len(campaign.history) == len(gf.Campaign.resume(path).history) == 3
 
 
 def test_a_write_that_could_not_begin_takes_nothing_of_others_away(tmp_path, monkeypatch):
@@ -525,9 +525,9 @@ def test_an_interrupt_while_writing_leaves_a_journal_that_can_be_resumed(tmp_pat
     assert again.ask() is not None
 
 
-@pytest.mark.parametrize("rest", ["", ', "design": 3'])
+@pytest.mark.parametrize("rest", [{}, {"design": 3}])
 def test_a_journal_without_a_design_is_refused(tmp_path, rest):
-    (tmp_path / "j").write_text(f'{{"event": "created", "schema": {SCHEMA}{rest}}}\n')
+    FileJournal(tmp_path / "j").append({"event": "created", "schema": SCHEMA, **rest})
     with pytest.raises(gf.JournalError, match="design"):
         gf.Campaign.resume(tmp_path / "j")
 

@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 import gainful as gf
+from gainful.campaign.learning import rounded
 from gainful.lab import Experiment, Here, Processes, comparison, outcome, run
 from gainful.lab.compare import _unconverged, run_split
 from gainful.lab.comparison_figures import _alike, draw_comparison
@@ -120,7 +121,8 @@ def test_learned_hyperparameters_are_learned_from_the_answers_so_far(table: Path
     while True:
         data = gf.Data().add(ask, pool[asked], yes[asked])
         if len(asked) % 5 == 0:
-            gp = gf.fit(prior, data, rng=np.random.default_rng([SEED, len(asked)])).gp
+            fitted = gf.fit(prior, data, rng=np.random.default_rng([SEED, len(asked)]))
+            gp = prior.with_theta(rounded(fitted.problem, fitted.theta)[: prior.size])  # as a campaign writes it down
         post = gp.condition(data)
         p = ndtr(post.mean(test) / np.sqrt(1.0 + post.variance(test)))
         loss.append(-np.mean(np.log(np.where(true, p, 1.0 - p))))

@@ -6,20 +6,26 @@
 
 A campaign is the replay of its journal (`events`): whatever it decides follows from the events and the seed, so one
 that is stopped anywhere and resumed goes on as if nothing had happened.
+
+Others may write to the same journal. Each verb says how many events it has seen, and the journal refuses it if there
+are more; then the campaign reads what is new and does the verb again from the beginning, checks and all.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
+from gainful.campaign.answer import canonical_answer
 from gainful.campaign.codec import name_of
 from gainful.campaign.decide import Decision, choice_here, out_of_money
 from gainful.campaign.design import Design, try_out
@@ -36,14 +42,14 @@ from gainful.campaign.events import (
     replay,
     replay_after,
 )
-from gainful.campaign.journal import FileJournal, Journal, open_journal
+from gainful.campaign.journal import FileJournal, Journal, Turn, open_journal, read_events
 from gainful.campaign.learning import learn
 from gainful.campaign.state import Entry, State, Status
 from gainful.campaign.stopping import Ending, Rule
 from gainful.campaign.why import Why, explain
-from gainful.checks import is_number, is_whole, require, require_whole
+from gainful.checks import column_names, is_number, is_whole, numbers, require, require_columns, require_whole
 from gainful.data import Query
-from gainful.errors import InvalidInput, JournalError
+from gainful.errors import InvalidInput, JournalChanged, JournalError
 from gainful.gp import GP
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
@@ -56,6 +62,9 @@ from gainful.space import Constraint, Places, Within
 __all__ = ["Campaign"]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
+
+_TRIES = 1000  # how often others may come first; each time one of them has got something done
 
 
 class Campaign:
@@ -75,7 +84,8 @@ class Campaign:
     repeat        False: no place is asked twice
     stop          a stopping rule, or several
     refit         learn the hyperparameters anew after every so many answers; None keeps those of the gp
-    journal       None keeps the events in memory, a path appends them to that file
+    journal       None keeps the events in memory, a path appends them to that file; other campaigns, threads and
+                  processes may use the same journal (`Campaign.resume`), and each takes in what the others write
     search        how hard to look in a box: Search(candidates, climbers, set_size)
 
     >>> import gainful as gf
@@ -124,14 +134,16 @@ class Campaign:
         design = Design(**given)
         try_out(design)
         kept = open_journal(journal)
-        if kept.events():
-            raise JournalError(
-                f"the journal{_where(kept)} already holds a campaign; go on with Campaign.resume(journal), or take "
-                "another"
-            )
-        kept.append(Created.of(design).to_json())
-        self._journal, self._state = kept, State.begin(design)
-        self._ended: str | None = None  # why the last ask found no place, until the next event
+        taken = JournalError(
+            f"the journal{_where(kept)} already holds a campaign; go on with Campaign.resume(journal), or take another"
+        )
+        if read_events(kept):
+            raise taken
+        try:
+            kept.append(Created.of(design).to_json(), after=0)
+        except JournalChanged:
+            raise taken from None
+        self._begin(kept, State.begin(design))
 
     @classmethod
     def resume(cls, journal: Journal | str | os.PathLike[str], known: Any = ()) -> Campaign:
@@ -141,13 +153,19 @@ class Campaign:
         a journal can only name them.
         """
         kept = open_journal(journal)
-        events = kept.events()
+        events = read_events(kept)
         if not events:
             raise JournalError(f"the journal{_where(kept)} is empty or absent: there is nothing to resume")
         campaign = cls.__new__(cls)
-        campaign._journal, campaign._state, campaign._ended = kept, replay(events, known), None
-        campaign._settle()
+        with _named(kept):
+            campaign._begin(kept, replay(events, known))
+        campaign._do(lambda: None)
         return campaign
+
+    def _begin(self, journal: Journal, state: State) -> None:
+        self._journal, self._state = journal, state
+        self._ended: str | None = None  # why the last ask found no place, until the next event
+        self._turn = Turn()
 
     def __repr__(self) -> str:
         budget = "" if self.budget is None else f" of {self.budget:g}"
@@ -160,7 +178,10 @@ class Campaign:
 
     @property
     def history(self) -> tuple[Entry, ...]:
-        """Every query so far with its answer, cost and status, in the order of asking."""
+        """Every query so far with its answer, cost and status, in the order of asking.
+
+        So far means what this campaign has seen: what others write to its journal is taken in by its next verb.
+        """
         return self._state.entries
 
     @property
@@ -216,13 +237,12 @@ class Campaign:
         """
         if isinstance(self._state.design.space, Stream):
             raise InvalidInput("ask", "a campaign over a space or a pool", "a stream", "use campaign.offer(place)")
-        if count is None:
-            return next(iter(self._ask(1, where)), None)
-        return self._ask(require_whole("count", count, 1, "leave it out for one query"), where)
+        most = 1 if count is None else require_whole("count", count, 1, "leave it out for one query")
+        asked = self._do(lambda: self._ask(most, where), decides=True)
+        return next(iter(asked), None) if count is None else asked
 
     def _ask(self, count: int, where: Constraint | None) -> list[Query]:
         """Up to so many queries, each counting on those before it; written down when all are chosen, or none."""
-        self._settle()
         asked: list[Event] = []
         state, ended = self._state, None
         while len(asked) < count and state.stopped is None and out_of_money(state) is None:
@@ -245,13 +265,14 @@ class Campaign:
         stream = self._state.design.space
         if not isinstance(stream, Stream):
             raise InvalidInput("offer", "a campaign over a Stream", stream, "use campaign.ask()")
-        try:
-            here = np.array(place, dtype=float).reshape(1, -1)
-        except (TypeError, ValueError):
-            raise InvalidInput("place", f"coordinates {list(stream.space.names)}", place, "give numbers") from None
-        if here.shape[1] != len(stream.space.names) or not bool(stream.space.contains(here)[0]):
+        require_columns("place", column_names(place), tuple(stream.space.names))
+        here = numbers("place", place, f"coordinates {list(stream.space.names)}", "give numbers").reshape(1, -1)
+        whole = here.shape[1] == len(stream.space.names) and bool(np.all(np.isfinite(here)))
+        if not whole or not bool(stream.space.contains(here)[0]):
             raise InvalidInput("place", "a place of the stream's space", here[0].tolist(), "check its coordinates")
-        self._settle()
+        return self._do(lambda: self._offer(stream, here), decides=True)
+
+    def _offer(self, stream: Stream, here: Array) -> Query | None:
         if self.stopped is not None:
             return None
         if (reason := Decision(self._state).reason) is not None:
@@ -265,9 +286,17 @@ class Campaign:
         return self._state.entries[-1].query
 
     def tell(self, query: Query, answer: Any, *, cost: float | None = None, note: Any = None) -> None:
-        """Record the answer to a query, asked by the campaign or chosen by the user; `cost` is what it really cost."""
+        """Record the answer to a query, asked by the campaign or chosen by the user; `cost` is what it really cost.
+
+        The user's own query lies in the space's box, or is a place of the pool. Constraints, limits and time bind what
+        the campaign asks, not what was measured.
+        """
         if not isinstance(query, Query):
             raise InvalidInput("query", "a query, such as campaign.ask() gives", query, "Query(instrument, place)")
+        words = _canonical_note(note)
+        self._do(lambda: self._record(self._told(query, answer, cost, words)))
+
+    def _told(self, query: Query, answer: Any, cost: float | None, note: Any) -> Told:
         own: dict[str, Any] = {}
         if query.number is None:
             instrument, number = self._require_own(query), len(self._state.entries)
@@ -279,56 +308,107 @@ class Campaign:
                 raise InvalidInput("query", "a pending query", f"{query!r}, which is {entry.status}", remedy)
             instrument, number = entry.query.instrument, query.number
         price = instrument.cost if cost is None else cost
-        usable = is_number(price) and 0 <= price < np.inf
+        usable = is_number(price) and 0 <= price <= sys.float_info.max
         require(usable, "cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
-        value, words = _canonical(instrument, answer), _canonical_note(note)
-        self._record(Told(query=number, answer=value, cost=float(price), note=words, **own))
+        return Told(query=number, answer=canonical_answer(instrument, answer), cost=float(price), note=note, **own)
 
     def correct(self, query: Query | int, answer: Any, *, note: Any = None) -> None:
         """Replace a told answer that was wrong; the cost stays."""
-        entry = self._entry(query)
-        if entry.status is not Status.TOLD:
-            got = f"{entry.query!r}, which is {entry.status}"
-            raise InvalidInput("query", "a query that was told", got, "use tell")
-        value = _canonical(entry.query.instrument, answer)
-        self._record(Corrected(_number(entry), value, _canonical_note(note)))
+        words = _canonical_note(note)
+
+        def corrected() -> Corrected:
+            entry = self._entry(query)
+            if entry.status is not Status.TOLD:
+                got = f"{entry.query!r}, which is {entry.status}"
+                raise InvalidInput("query", "a query that was told", got, "use tell")
+            return Corrected(_number(entry), canonical_answer(entry.query.instrument, answer), words)
+
+        self._do(lambda: self._record(corrected()))
 
     def withdraw(self, query: Query | int, *, note: Any = None) -> None:
         """Forget a pending query, at no cost, or an answer that is not to be believed, whose cost stays spent."""
-        entry = self._entry(query)
-        if entry.status is Status.WITHDRAWN:
-            raise InvalidInput("query", "a query that is not withdrawn yet", entry.query, "nothing is left to do")
-        self._record(Withdrawn(_number(entry), _canonical_note(note)))
+        words = _canonical_note(note)
+
+        def withdrawn() -> Withdrawn:
+            entry = self._entry(query)
+            if entry.status is Status.WITHDRAWN:
+                raise InvalidInput("query", "a query that is not withdrawn yet", entry.query, "nothing is left to do")
+            return Withdrawn(_number(entry), words)
+
+        self._do(lambda: self._record(withdrawn()))
 
     def undo(self) -> Query:
-        """Take back the last answer, as after a slip of the hand: its query is pending again, and costs nothing yet."""
-        if not self._state.order:
+        """Take back the last answer, as after a slip of the hand: its query is pending again, and costs nothing yet.
+
+        It is the last answer that this campaign has seen: one that somebody else has told since is not taken back.
+        """
+        order = self._state.order
+        if not order:
             raise InvalidInput("undo", "an answer to take back", "none", "nothing has been told yet")
-        number = self._state.order[-1]
-        self._record(Undone(number))
-        return self._state.entries[number].query
+
+        def undone() -> Undone:
+            if self._state.order != order:
+                remedy = "see campaign.history, then undo again, or withdraw the one that is wrong"
+                raise InvalidInput("undo", "the last answer that was seen here", "others that came since", remedy)
+            return Undone(order[-1])
+
+        self._do(lambda: self._record(undone()))
+        return self._state.entries[order[-1]].query
 
     def stop(self, reason: str = Ending.BY_USER) -> None:
         """End the campaign for good; pending queries may still be told."""
-        self._record(Stopped(str(reason) or str(Ending.BY_USER), closed=True))
+        self._do(lambda: self._record(Stopped(str(reason) or str(Ending.BY_USER), closed=True)))
 
     def why(self, query: Query | int) -> Why:
         """Why this query was chosen: what it was expected to tell, what the others would have told, what they cost."""
         entry = self._entry(query)
-        before = self._journal.events()[1 : entry.event]
+        before = read_events(self._journal)[1 : entry.event]
         return explain(replay_after(State.begin(self._state.design), before), entry)
 
     # How it is done
 
+    def _do(self, verb: Callable[[], T], decides: bool = False) -> T:
+        """Do it on what the journal holds, one thread at a time; again, if somebody else has written meanwhile.
+
+        Before it decides what to ask, what is to be learned is learned. What was told is learned from afterwards: a
+        verb that is done is not done again, whatever becomes of that.
+        """
+        done: list[T] = []
+        with self._turn.lock:
+            for _ in range(_TRIES):
+                try:
+                    if not done:
+                        self._journal.append(after=self._state.events)  # nothing: has anybody written?
+                        if decides:
+                            self._settle()
+                        done.append(verb())
+                    self._settle()
+                    return done[0]
+                except JournalChanged:
+                    self._catch_up()
+        raise JournalError(
+            f"{_TRIES} times in a row others have written to the journal{_where(self._journal)} before this could be; "
+            "repeat it when they write less"
+        )
+
+    def _catch_up(self) -> None:
+        """Take in what others have written to the journal."""
+        events, seen = read_events(self._journal), self._state.events
+        if len(events) <= seen:
+            raise JournalError(
+                f"the journal{_where(self._journal)} has changed and holds {len(events)} events, where {seen} were "
+                "seen before; go on with what is there by Campaign.resume"
+            )
+        with _named(self._journal):
+            self._state, self._ended = replay_after(self._state, events[seen:]), None
+
     def _record(self, *events: Event) -> None:
         """Let these happen, all or none: they are refused before anything is written, and written before they count."""
-        before = after = self._state
+        after = self._state
         for event in events:
             after = after.after(event)
-        self._journal.append(*(event.to_json() for event in events))
+        self._journal.append(*(event.to_json() for event in events), after=self._state.events)
         self._state, self._ended = after, None
-        if after.known is not before.known:
-            self._settle()
 
     def _settle(self) -> None:
         """Learn the hyperparameters anew when the schedule says so; what was told is already kept."""
@@ -340,17 +420,13 @@ class Campaign:
             warnings.warn(warning.message, warning.category, stacklevel=4)
 
     def _require_own(self, query: Query) -> Instrument:
-        """A query of the user's own choice may lie anywhere, but it is made with an instrument of the campaign."""
+        """A query of the user's own choice is made with an instrument of the campaign, somewhere in its space."""
         design = self._state.design
         same = [i for i in design.instruments if query.instrument in (i, self._state.known.learned(i))]
         if not same:
             labels = [i.label for i in design.instruments]
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
-        names = design.places.names
-        if query.place.shape[-1] != len(names):
-            raise InvalidInput(
-                "query", f"a place with coordinates {list(names)}", query.place.tolist(), "give them all"
-            )
+        design.require_within(query.place)
         return same[0]
 
     def _entry(self, query: Query | int) -> Entry:
@@ -373,6 +449,18 @@ def _where(journal: Journal) -> str:
     return f" {journal.path}" if isinstance(journal, FileJournal) else ""
 
 
+@contextmanager
+def _named(journal: Journal) -> Iterator[None]:
+    """Whatever is wrong with an event is said with the file that it is in."""
+    try:
+        yield
+    except JournalError as trouble:
+        if not isinstance(journal, FileJournal):
+            raise
+        remedy = "restore it from a copy, or delete that line and all that follow"
+        raise JournalError(f"{journal.path}, whose lines are the events: {trouble}; {remedy}") from trouble
+
+
 def _number(entry: Entry) -> int:
     assert entry.query.number is not None  # every query of a history has one
     return entry.query.number
@@ -382,19 +470,5 @@ def _canonical_note(note: Any) -> Any:
     """A note as it will come back from the journal."""
     try:
         return json.loads(json.dumps(note, allow_nan=False))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise InvalidInput("note", "a value that JSON has", note, "for instance text, or a dict of numbers") from None
-
-
-def _canonical(instrument: Instrument, answer: Any) -> Any:
-    """One answer as it will come back from the journal; refused if the instrument cannot give it."""
-    try:
-        value = instrument.validate(np.asarray(answer)[None], 1)[0]
-    except InvalidInput as trouble:
-        raise InvalidInput("answer", trouble.expected, answer, trouble.remedy) from None
-    except ValueError:  # NumPy, of lists of unequal length
-        raise InvalidInput(
-            "answer", "one answer", answer, "give a number, a rank, True or False, or two ends"
-        ) from None
-    plain = instrument.encode(value)
-    return tuple(plain) if isinstance(plain, list) else plain

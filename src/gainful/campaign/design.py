@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.codec import Codec, write_down
@@ -19,6 +21,7 @@ from gainful.checks import require, require_positive, require_whole
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
+from gainful.hyper.problem import require_prior_names
 from gainful.inference import Exact, Laplace
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -26,7 +29,7 @@ from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places, Restricted, Within
+from gainful.space import Constraint, Places, Pool, Restricted, Space, Within
 
 __all__ = ["Design", "try_out"]
 
@@ -60,6 +63,52 @@ class Design:
     def places(self) -> Places:
         """The space, also of a stream."""
         return self.space.space if isinstance(self.space, Stream) else self.space
+
+    @cached_property
+    def whole(self) -> Places:
+        """The box or the pool, before any constraint: where the user can have measured."""
+        found = self.places
+        while isinstance(found, Restricted):
+            found = found.space
+        return found
+
+    def require_within(self, place: NDArray[np.float64]) -> None:
+        """InvalidInput for a query whose place, or one of whose places, is not in the box or the pool.
+
+        Constraints are not asked: they bind what the campaign asks, not what the user has measured.
+        """
+        rows, names = np.atleast_2d(place) + 0.0, list(self.places.names)
+        if rows.shape[-1] != len(names):
+            raise InvalidInput("query", f"a place with coordinates {names}", place.tolist(), "give them all")
+        outside = rows[~self._contains(rows)]
+        if not len(outside):
+            return
+        got, whole = outside[0].tolist(), self.whole
+        if isinstance(whole, Pool):
+            nearest = whole.places[np.argmin(np.sum((whole.places - outside[0]) ** 2, axis=1))].tolist()
+            raise InvalidInput("query", "a place of the pool", got, f"the nearest is {nearest}; the pool has no other")
+        ends = ", ".join(f"{n} from {a:g} to {b:g}" for n, a, b in zip(names, whole.low, whole.high, strict=True))
+        raise InvalidInput("query", f"a place within the space, {ends}", got, "check its units, or widen the space")
+
+    def _contains(self, places: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which places are in the box or the pool."""
+        if isinstance(self.whole, Pool):
+            return np.array([row.tobytes() in self._rows for row in places], dtype=bool)
+        if isinstance(self.whole, Space):
+            low, high = self._box
+            return np.asarray(((places >= low) & (places <= high)).all(axis=1))
+        return self.whole.contains(places)
+
+    # Found once, because every event is checked
+
+    @cached_property
+    def _box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.whole.low, self.whole.high
+
+    @cached_property
+    def _rows(self) -> frozenset[bytes]:
+        assert isinstance(self.whole, Pool)
+        return frozenset(row.tobytes() for row in self.whole.places + 0.0)
 
     @property
     def labels(self) -> list[str]:
@@ -136,6 +185,7 @@ def _gp(gp: Any, design: Design) -> GP:
     probe = np.zeros((1, len(names)))
     gp.kernel.diag(probe)
     gp.mean(probe)
+    require_prior_names(gp, design.instruments)
     return gp
 
 
@@ -148,7 +198,8 @@ def _goal(goal: Any, design: Design) -> Goal:
         return PerCost(Learn("function"))
     if isinstance(goal, str):
         return goal_named(goal, design.instruments, design.places, design.seed)
-    usable = (hasattr(goal, "score") or isinstance(goal, Random | RandomType)) and not isinstance(goal, type)
+    scored = goal.goal if isinstance(goal, RandomType) else goal
+    usable = (hasattr(scored, "score") or isinstance(goal, Random)) and not isinstance(goal, type)
     require(usable, "goal", "a goal such as Learn('function')", goal, "or the name of a strategy, such as 'bald'")
     return goal
 

@@ -8,6 +8,7 @@ sampled) is one more class in `KINDS`. A change to what is written raises SCHEMA
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -15,11 +16,12 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 from gainful.campaign.codec import Codec, decode_plain, encode
-from gainful.campaign.design import Design
+from gainful.campaign.design import Design, try_out
 from gainful.campaign.state import Hyperparameters, State, Status
 from gainful.checks import is_number, is_whole
-from gainful.errors import JournalError
-from gainful.space import Within
+from gainful.errors import InvalidInput, JournalError, shorten
+from gainful.selection.stream import Stream
+from gainful.space import Restricted, Within
 
 __all__ = [
     "KINDS",
@@ -39,7 +41,9 @@ __all__ = [
     "replay_after",
 ]
 
-SCHEMA = 2
+SCHEMA = 3
+
+_LARGEST = sys.float_info.max
 
 Place = Sequence[Any]  # the coordinates, or those of each place of a pair or a set
 
@@ -67,17 +71,22 @@ def _that(holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
     return read
 
 
+def _is_finite(value: Any) -> bool:
+    return is_number(value) and abs(value) <= _LARGEST
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_finite, value))
+
+
 def _is_place(value: Any) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    if isinstance(value[0], list):
-        return all(_is_place(row) and not isinstance(row[0], list) for row in value)
-    return all(is_number(x) and abs(x) < float("inf") for x in value)
+    return _is_row(value) or (isinstance(value, list) and bool(value) and all(map(_is_row, value)))
 
 
 def _is_answer(value: Any) -> bool:
     parts = value if isinstance(value, list) else [value]
-    return bool(parts) and all(isinstance(part, bool | str) or is_number(part) for part in map(decode_plain, parts))
+    open_ends = ({"number": "inf"}, {"number": "-inf"})
+    return bool(parts) and all(isinstance(p, bool | str) or _is_finite(p) or p in open_ends for p in parts)
 
 
 def _answer_to_json(answer: Any) -> Any:
@@ -86,11 +95,11 @@ def _answer_to_json(answer: Any) -> Any:
 
 
 def _numbers(value: Any) -> tuple[float, ...]:
-    return tuple(_that(is_number)(part) for part in _that(lambda v: isinstance(v, list))(value))
+    return tuple(_that(_is_finite)(part) for part in _that(lambda v: isinstance(v, list))(value))
 
 
 def _thetas(value: Any) -> dict[str, tuple[float, ...]]:
-    return {label: _numbers(theta) for label, theta in _that(lambda v: isinstance(v, dict))(value).items()}
+    return {_that(_is_text)(label): _numbers(v) for label, v in _that(lambda v: isinstance(v, dict))(value).items()}
 
 
 def _limit(value: Any) -> Within | str:
@@ -102,18 +111,29 @@ def _limit(value: Any) -> Within | str:
     return found
 
 
-_NUMBER = Form("the number of a query", _that(lambda v: is_whole(v) and v >= 0))
-_WHOLE = Form("a whole number, at least 0", _that(lambda v: is_whole(v) and v >= 0))
-_COST = Form("a finite number, at least 0", _that(lambda v: is_number(v) and 0 <= v < float("inf")))
-_TEXT = Form("text", _that(lambda v: isinstance(v, str)))
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and 0 <= value < 2**53
+
+
+_NUMBER = Form("the number of a query", _that(_is_count))
+_WHOLE = Form("a whole number, at least 0", _that(_is_count))
+_COST = Form("a finite number, at least 0", _that(lambda v: _is_finite(v) and v >= 0))
+_TEXT = Form("text", _that(_is_text))
 _FLAG = Form("true or false", _that(lambda v: isinstance(v, bool)))
 _PLACE = Form("coordinates", _that(_is_place))
+_ROW = Form("coordinates of one place", _that(_is_row))
 _ANSWER = Form("an answer", lambda v: decode_plain(_that(_is_answer)(v)), _answer_to_json)
 _DESIGN = Form("a design", lambda value: value)
 _NOTE = Form("a value", lambda value: value)
 _LIMIT = Form("Within(...), or the name of a function", _limit, encode)
-_THETA = Form("numbers", _numbers, list)
-_THETAS = Form("numbers for each instrument", _thetas, lambda value: {label: list(v) for label, v in value.items()})
+_THETA = Form("finite numbers", _numbers, list)
+_THETAS = Form(
+    "finite numbers for each instrument", _thetas, lambda value: {label: list(v) for label, v in value.items()}
+)
 
 
 @dataclass(frozen=True)
@@ -146,7 +166,8 @@ class Event(ABC):
         forms = cls._forms()
         strange = set(data) - {"event"} - set(forms)
         if strange:
-            raise JournalError(f"{about} has a field {min(strange)!r} that this version of gainful does not know")
+            named = min(map(str, strange))
+            raise JournalError(f"{about} has a field {named!r} that this version of gainful does not know")
         found = {}
         for name, (form, required) in forms.items():
             if name not in data:
@@ -156,8 +177,8 @@ class Event(ABC):
             try:
                 found[name] = form.read(data[name])
             except (ValueError, TypeError, JournalError) as trouble:
-                got = f"expected {form.expected}, got {str(data[name])[:80]!r}"
-                raise JournalError(f"{about} is damaged: {name}: {got}") from trouble
+                wrong = InvalidInput(name, form.expected, data[name], "that is not what was written")
+                raise JournalError(f"{about} is damaged: {wrong}") from trouble
         return cls(**found)
 
 
@@ -189,8 +210,12 @@ class Asked(Event):
     where: Annotated[Within | str | None, _LIMIT] = None
 
     def apply(self, state: State) -> State:
+        if state.stopped is not None:
+            raise JournalError(f"a query is asked after the campaign has stopped ({state.stopped})")
+        if isinstance(self.where, Within):
+            Restricted(state.design.places, self.where)  # says so, if it is of another space
         new = state.with_query(self.query, self.instrument, self.place, where=self.where)
-        return new.with_offer(tuple(self.place))
+        return new.with_offer(self.place) if isinstance(state.design.space, Stream) else new
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +235,8 @@ class Told(Event):
             raise JournalError("an own query has an instrument and a place, and one of them is missing")
         if self.instrument is not None and self.place is not None:
             state = state.with_query(self.query, self.instrument, self.place, own=True)
-        changes = {"answer": self.answer, "cost": float(self.cost), "status": Status.TOLD, "note": self.note}
-        new = state.with_entry(self.query, (Status.PENDING,), **changes)
+        changes = {"cost": float(self.cost), "status": Status.TOLD, "note": self.note}
+        new = state.with_answer(self.query, Status.PENDING, self.answer, **changes)
         return replace(new, order=(*state.order, self.query))
 
 
@@ -225,7 +250,7 @@ class Corrected(Event):
     note: Annotated[Any, _NOTE] = None
 
     def apply(self, state: State) -> State:
-        return state.with_entry(self.query, (Status.TOLD,), answer=self.answer, **_new_note(self.note))
+        return state.with_answer(self.query, Status.TOLD, self.answer, **_new_note(self.note))
 
 
 @dataclass(frozen=True)
@@ -261,10 +286,12 @@ class Passed(Event):
     """A place of a stream was let go by."""
 
     kind: ClassVar[str] = "passed"
-    place: Annotated[Place, _PLACE]
+    place: Annotated[Sequence[float], _ROW]
 
     def apply(self, state: State) -> State:
-        return state.with_offer(tuple(self.place))
+        if not isinstance(state.design.space, Stream):
+            raise JournalError("a place is let go by, where no stream offers any")
+        return state.with_offer(self.place)
 
 
 @dataclass(frozen=True)
@@ -282,11 +309,19 @@ class Fitted(Event):
     failed: Annotated[str | None, _TEXT] = None
 
     def apply(self, state: State) -> State:
+        if self.answers != len(state.told):
+            raise JournalError(f"what was learned is from {self.answers} answers, where there are {len(state.told)}")
+        if (self.gp is None) != (self.instruments is None) or (self.failed is not None and self.gp is not None):
+            raise JournalError("hyperparameters are learned of the gp and its instruments, or of neither")
+        used = {e.query.instrument.label for e in state.told}
+        if self.instruments is not None and set(self.instruments) != used:
+            raise JournalError(f"what was learned is of {sorted(self.instruments)}, and the answers of {sorted(used)}")
         basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
         if self.failed is not None:
             return replace(state, basis=basis, stale=False)
         hyper = None if self.gp is None else Hyperparameters(self.gp, self.instruments or {})
         known = replace(state.known, hyper=hyper)
+        known.require_learned()
         return replace(state, known=known, basis=frozenset() if hyper is None else basis, stale=False)
 
 
@@ -309,26 +344,38 @@ KINDS: dict[str, type[Event]] = {
 
 def read_event(data: Mapping[str, Any], number: int) -> Event:
     """The so-many-th event of a journal, from its JSON object."""
+    if not isinstance(data, Mapping):
+        raise JournalError(f"event {number} of the journal is a {type(data).__name__}, not a JSON object")
     kind = data.get("event")
     found = KINDS.get(kind) if isinstance(kind, str) else None
     if found is None:
-        raise JournalError(
-            f"event {number} of the journal is {kind!r}, which this version of gainful does not know; upgrade it"
-        )
+        wrong = InvalidInput("event", f"one of {', '.join(KINDS)}", kind, "upgrade gainful, if a newer one wrote it")
+        raise JournalError(f"event {number} of the journal is none that this version of gainful knows: {wrong}")
     return found.from_json(data, number)
 
 
 def replay(events: Sequence[Mapping[str, Any]], known: Any = ()) -> State:
     """The state after all events of a journal; `known` supplies what its design can only name."""
     first = events[0]
+    if not isinstance(first, Mapping):
+        raise JournalError(f"event 1 of the journal is a {type(first).__name__}, not a JSON object")
     if first.get("event") != Created.kind or first.get("schema") != SCHEMA:
         raise JournalError(
-            f"expected a journal of schema {SCHEMA} that begins with 'created', got schema {first.get('schema')!r} "
-            f"and {first.get('event')!r}; it was written by another version of gainful, or is another file: go on with "
-            "that version, or begin a new campaign"
+            f"event 1: expected a journal of schema {SCHEMA} that begins with 'created', got schema "
+            f"{shorten(first.get('schema'))} and {shorten(first.get('event'))}; it was written by another version of "
+            "gainful, or is another file: go on with that version, or begin a new campaign"
         )
     created = Created.from_json(first, 1)
-    return replay_after(State.begin(Design.from_json(created.design, known)), events[1:])
+    about = "event 1 of the journal (created)"
+    try:
+        design = Design.from_json(created.design, known)
+    except JournalError as trouble:
+        raise JournalError(f"{about}: {trouble}") from trouble
+    try:
+        try_out(design)
+    except InvalidInput as trouble:
+        raise JournalError(f"{about}: {trouble}") from trouble
+    return replay_after(State.begin(design), events[1:])
 
 
 def replay_after(state: State, events: Sequence[Mapping[str, Any]]) -> State:

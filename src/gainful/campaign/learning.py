@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from math import floor, log10
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainful.campaign.events import Fitted
 from gainful.campaign.state import State
 from gainful.errors import GainfulWarning, NumericalError
 from gainful.hyper import fit
+from gainful.hyper.problem import Problem, parameter_names
+from gainful.parameters import IDENTITY, natural
+from gainful.priors import Flat, Prior
 
 __all__ = ["learn"]
+
+Array = NDArray[np.float64]
+
+_DECIMALS = 4  # of theta: see `rounded`
 
 
 def learn(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
@@ -23,12 +33,42 @@ def learn(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            data = state.known.data
-            found = fit(state.design.gp, data, inference=state.design.inference, rng=rng)
+            data, gp = state.known.data, state.design.gp
+            answered = parameter_names(gp, data.instruments)  # the others' priors are for when they are used
+            gp = replace(gp, priors={name: prior for name, prior in gp.priors.items() if name in answered})
+            found = fit(gp, data, inference=state.design.inference, rng=rng)
         except NumericalError as trouble:
             failed = f"hyperparameters could not be learned and stay as they were: {trouble}"
             warnings.warn(failed, GainfulWarning, stacklevel=2)
             return Fitted(answers, failed=failed), caught
-    learned = zip(data.instruments, found.data.instruments, strict=True)
-    thetas = {before.label: tuple(after.theta.tolist()) for before, after in learned}
-    return Fitted(answers, tuple(found.gp.theta.tolist()), thetas), caught
+    sizes = [gp.size, *(each.size for each in data.instruments)]
+    theta, *others = np.split(rounded(found.problem, found.theta), np.cumsum(sizes)[:-1])
+    thetas = {each.label: tuple(own.tolist()) for each, own in zip(data.instruments, others, strict=True)}
+    return Fitted(answers, tuple(theta.tolist()), thetas), caught
+
+
+def rounded(problem: Problem, theta: Array) -> Array:
+    """What was learned, without digits that the fit does not promise and that differ with the number of threads.
+
+    A search ends when a step gains no more than 2e-9 of log p, and near the maximum log p falls by about N δ²/4 when a
+    logarithm is off by δ: δ is known to some 1e-4. A number of any sign is rounded to as much of its prior's
+    interquartile range. What rounding would take out of its prior's bounds stays as it is, and so does what is fixed.
+    """
+    out = theta.copy()
+    for i in problem.free:
+        slot, prior = problem.slots[i], problem.priors[i]
+        decimals = _DECIMALS if slot.transform != IDENTITY else _decimals_within(prior)
+        if decimals is None:
+            continue
+        new = round(float(theta[i]), decimals)
+        if np.isfinite(prior.log_density(float(natural([slot], np.array([new]))[0]))):
+            out[i] = new
+    return out
+
+
+def _decimals_within(prior: Prior) -> int | None:
+    """The decimals of a number that this prior is about; None where it does not say."""
+    if isinstance(prior, Flat):
+        return None
+    spread = prior.quantile(0.75) - prior.quantile(0.25)
+    return _DECIMALS - floor(log10(spread)) if 0.0 < spread < np.inf else None

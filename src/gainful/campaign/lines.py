@@ -1,57 +1,114 @@
-"""A file of JSON lines to append to: locked while it is written, on the disk before `write` returns.
+"""A file of JSON lines to append to: locked while it is written, on the disk before `write` returns, each line checked.
+
+The last key of every line is its check, a hash of the line's own text and of the check of the line before it:
+
+    {"event": "asked", "query": 0, "check": "1f0c33…"}
+
+So a bit that has flipped, and a line that was changed, removed, put in, swapped or written twice, is found, and it is
+known which: the lines before it are as they were written. Every beginning of the file that ends with a line is again
+such a file, so last lines that are missing altogether cannot be told from lines that were never written.
 
 Whatever is interrupted, by an error, by Ctrl-C or by a loss of power, at most the lines being written are lost; what is
-left of them has no end of line, is not read, and is cut off by the next write. The lock is on the file itself, so the
+left of them is no whole line, is not read, and is cut off by the next write. The lock is on the file itself, so the
 operating system releases it when the process ends, however it ends.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-__all__ = ["Content", "Lines", "lock", "read_lines", "to_line"]
+__all__ = ["Content", "Damage", "Lines", "Mark", "lock", "parse", "read_lines", "to_lines", "to_text"]
+
+Record = dict[str, Any]
 
 _PAUSE = 0.002  # seconds between two tries to lock
 _FAR = 2**30  # Windows locks bytes: one beyond the end, so that what is written can still be read
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_DIGITS = 16  # of a check: by chance one change in 2⁶⁴ is overlooked
+_CHECK = re.compile(rb'"check": "([0-9a-f]{%d})"\}' % _DIGITS)
+_GOES_ON = "goes on after its checksum"
+_CLOSING = len('"check": ""}') + _DIGITS
+
+
+class Mark(NamedTuple):
+    """How far a file is known: so many lines, up to this byte, the last of them with this check, ended by a newline."""
+
+    lines: int = 0
+    end: int = 0
+    check: str = ""
+    ended: bool = True
+
+
+class Damage(NamedTuple):
+    """The first line that is not as it was written, what is wrong with it, and whether it is the last of the file."""
+
+    line: int
+    reason: str
+    last: bool = True
 
 
 class Content(NamedTuple):
-    """The complete lines of a file, the bytes that they take, and the bytes after them, of a line without its end."""
+    """The records of a file's good lines, their checks, where they end, and what follows them.
 
-    lines: list[bytes]
-    whole: int
-    torn: bytes
+    That is nothing, or a line that was never finished (`torn`), or `damage`.
+    """
 
-    @property
-    def size(self) -> int:
-        return self.whole + len(self.torn)
+    records: list[Record]
+    checks: list[str]
+    mark: Mark
+    torn: bytes = b""
+    damage: Damage | None = None
+    size: int = 0  # of the file
 
 
-def to_line(record: Mapping[str, Any]) -> bytes:
-    """A record as one line; TypeError or ValueError for what JSON does not have.
+def to_text(record: Mapping[str, Any]) -> bytes:
+    """A record as JSON on one line, without its check; TypeError or ValueError for what JSON does not have.
 
-    >>> to_line({"width": "3 µm"}).decode()
-    '{"width": "3 µm"}\\n'
+    >>> to_text({"width": "3 µm"}).decode()
+    '{"width": "3 µm"}'
     """
     text = json.dumps(record, ensure_ascii=False, allow_nan=False)
     try:
-        return text.encode() + b"\n"
+        return text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can hold and UTF-8 cannot
-        return json.dumps(record, allow_nan=False).encode() + b"\n"
+        return json.dumps(record, allow_nan=False).encode()
+
+
+def _open_text(text: bytes) -> bytes:
+    """A record's text up to where its check belongs."""
+    return text[:-1] + (b"" if text == b"{}" else b", ")
+
+
+def _check(opened: bytes, before: str) -> str:
+    return sha256(before.encode() + opened).hexdigest()[:_DIGITS]
+
+
+def to_lines(texts: Iterable[bytes], mark: Mark) -> tuple[bytes, Mark]:
+    """Records as lines that follow a mark, and the mark after them."""
+    out = [] if mark.ended else [b"\n"]
+    lines, check = mark.lines, mark.check
+    for text in texts:
+        opened = _open_text(text)
+        lines, check = lines + 1, _check(opened, check)
+        out.append(opened + b'"check": "%s"}\n' % check.encode())
+    content = b"".join(out)
+    return content, Mark(lines, mark.end + len(content), check)
 
 
 def read_lines(path: Path, wait: float | None = None) -> Content:
@@ -63,8 +120,74 @@ def read_lines(path: Path, wait: float | None = None) -> Content:
         if wait is not None:
             lock(file.fileno(), wait, shared=True)
         content = file.read()
-    whole = content.rfind(b"\n") + 1
-    return Content(content[:whole].split(b"\n")[:-1], whole, content[whole:])
+    return _read_on(content, Mark())
+
+
+def _read_on(content: bytes, mark: Mark) -> Content:
+    """What follows a mark, from the bytes that follow it."""
+    records: list[Record] = []
+    checks: list[str] = []
+    size = mark.end + len(content)
+    if content and not mark.ended:  # somebody has ended the last line meanwhile
+        mark = Mark(mark.lines, mark.end + 1, mark.check)
+        if not content.startswith(b"\n"):
+            return Content(records, checks, mark, damage=Damage(mark.lines, _GOES_ON), size=size)
+        content = content[1:]
+    *lines, tail = content.split(b"\n")
+    for i, line in enumerate(lines, start=1):
+        record, check, reason = _read_line(line, mark.check)
+        if record is None:
+            damage = Damage(mark.lines + 1, reason, last=i == len(lines) and not tail)
+            return Content(records, checks, mark, damage=damage, size=size)
+        records.append(record)
+        checks.append(check)
+        mark = Mark(mark.lines + 1, mark.end + len(line) + 1, check)
+    return _read_tail(tail, Content(records, checks, mark, size=size))
+
+
+def _read_tail(tail: bytes, before: Content) -> Content:
+    """What follows the last newline: as a rule a line that was never finished.
+
+    A last line may have lost its end alone, and be whole otherwise. But a whole line that goes on is no interrupted
+    write: somebody was told that it is kept, and its end has changed since.
+    """
+    mark = before.mark
+    for closing in _CHECK.finditer(tail):
+        record, check, _ = _read_line(tail[: closing.end()], mark.check)
+        if record is None:
+            continue
+        if closing.end() < len(tail):
+            return before._replace(damage=Damage(mark.lines + 1, _GOES_ON))
+        whole = Mark(mark.lines + 1, mark.end + len(tail), check, ended=False)
+        return before._replace(records=[*before.records, record], checks=[*before.checks, check], mark=whole)
+    return before._replace(torn=tail)
+
+
+def _read_line(line: bytes, before: str) -> tuple[Record | None, str, str]:
+    """A line's record, its check, and where there is no record, why."""
+    opened, closing = line[:-_CLOSING], _CHECK.fullmatch(line[-_CLOSING:])
+    if closing is None:
+        return None, "", "does not end in a checksum"
+    check = closing[1].decode()
+    if check != _check(opened, before):
+        return None, "", "does not agree with its checksum and the line before it"
+    record, reason = parse(opened.removesuffix(b", ") + b"}")
+    return record, check, reason
+
+
+def parse(text: bytes) -> tuple[Record | None, str]:
+    """The object that JSON text holds, or why there is none."""
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        return None, "is nested too deeply"
+    except ValueError as trouble:  # no JSON, no UTF-8, or a number of thousands of digits
+        return None, f"is not JSON ({trouble})"
+    return (found, "") if isinstance(found, dict) else (None, "is not a JSON object")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON's")
 
 
 class Lines:
@@ -80,28 +203,37 @@ class Lines:
     @property
     def size(self) -> int:
         """How long the file is now, in bytes."""
-        return os.fstat(self._file).st_size
+        return os.fstat(self._file.fileno()).st_size
 
-    def write(self, lines: Iterable[bytes], at: int) -> int:
-        """Put lines at this byte, in place of whatever follows it; where they end. If it fails, nothing follows it."""
-        content, first = b"".join(lines), at == 0
+    def read(self, mark: Mark) -> Content | None:
+        """What follows a mark; None where the lines before it are not those that it was made for."""
+        closing = b'"check": "%s"}' % mark.check.encode() + b"\n" * mark.ended if mark.lines else b""
+        self._file.seek(max(0, mark.end - len(closing)))
+        content = self._file.readall()
+        return _read_on(content[len(closing) :], mark) if content.startswith(closing) else None
+
+    def write(self, texts: Iterable[bytes], mark: Mark) -> Mark:
+        """Put records after a mark, in place of whatever follows it; the mark after them. If it fails, nothing
+        follows it."""
+        content, new = to_lines(texts, mark)
+        file = self._file.fileno()
         try:
-            os.ftruncate(self._file, at)
+            os.ftruncate(file, mark.end)
             left = memoryview(content)
             while left:
-                left = left[os.write(self._file, left) :]
-            os.fsync(self._file)
-            if first:
+                left = left[os.write(file, left) :]
+            os.fsync(file)
+            if mark.end == 0:
                 _sync_folder(self.path)
         except BaseException:
             with suppress(OSError):
-                os.ftruncate(self._file, at)
+                os.ftruncate(file, mark.end)
             raise
-        return at + len(content)
+        return new
 
     def close(self) -> None:
         """Let others write."""
-        os.close(self._file)
+        self._file.close()
 
     def __enter__(self) -> Lines:
         return self
@@ -112,19 +244,23 @@ class Lines:
         self.close()
 
 
-def _open_locked(path: Path, wait: float, create: bool) -> int:
-    """The file, opened and locked; again, if another was put in its place meanwhile."""
+def _open_locked(path: Path, wait: float, create: bool) -> io.FileIO:
+    """The file, opened and locked; again, if another was put in its place meanwhile.
+
+    An object, not a number: whatever interrupts us before somebody holds it, it closes itself and the lock is gone.
+    """
+    flags = _FLAGS | (os.O_CREAT if create else 0)
     while True:
-        file = os.open(path, _FLAGS | (os.O_CREAT if create else 0), 0o666)
+        file = io.FileIO(path, "r+", opener=lambda path, _: os.open(path, flags, 0o666))
         try:
-            lock(file, wait)
+            lock(file.fileno(), wait)
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file), os.stat(path)):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                     return file
         except BaseException:
-            os.close(file)
+            file.close()
             raise
-        os.close(file)
+        file.close()
 
 
 def lock(file: int, wait: float, shared: bool = False) -> None:

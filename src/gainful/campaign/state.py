@@ -5,7 +5,7 @@ A State is a value. `state.after(event)` is the state after one more event; what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.campaign.answer import canonical_answer
 from gainful.campaign.design import Design
 from gainful.data import Data, Query
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
-from gainful.selection.stream import Stream
 from gainful.space import Within
 
 __all__ = ["Change", "Entry", "Hyperparameters", "Known", "State", "Status"]
@@ -78,6 +78,11 @@ class Known:
         """The instrument with what has been learned about it."""
         theta = () if self.hyper is None else self.hyper.instruments.get(instrument.label, ())
         return instrument.with_theta(np.array(theta)) if len(theta) else instrument
+
+    def require_learned(self) -> None:
+        """InvalidInput for hyperparameters that the gp or an instrument cannot have."""
+        with np.errstate(over="ignore", under="ignore"):  # and then it is not finite, or not positive
+            _ = self.gp, [self.learned(each) for each in self.design.instruments]
 
     @cached_property
     def data(self) -> Data:
@@ -188,16 +193,26 @@ class State:
         if instrument is None:
             raise JournalError(f"instrument {label!r} is not in the design")
         query = Query(instrument, place, len(self.entries))
+        self.design.require_within(query.place)
         if number != query.number:
             raise JournalError(f"query {number} is asked where {query.number} was next; events are missing")
         return replace(self, entries=(*self.entries, Entry(query, event=self.events, **about)))
 
-    def with_entry(self, number: int, was: tuple[Status, ...], **changes: Any) -> State:
-        """The state with one line of its history changed, which was of one of these kinds before."""
+    def entry(self, number: int, was: tuple[Status, ...]) -> Entry:
+        """One line of the history, which is of one of these kinds."""
         if not 0 <= number < len(self.entries) or self.entries[number].status not in was:
             raise JournalError(f"query {number} is taken to be {' or '.join(was)}, which it is not")
+        return self.entries[number]
+
+    def with_answer(self, number: int, was: Status, answer: Any, **changes: Any) -> State:
+        """The state with an answer to a query, as the instrument gives it; InvalidInput for one that it cannot give."""
+        instrument = self.entry(number, (was,)).query.instrument
+        return self.with_entry(number, (was,), answer=canonical_answer(instrument, answer), **changes)
+
+    def with_entry(self, number: int, was: tuple[Status, ...], **changes: Any) -> State:
+        """The state with one line of its history changed, which was of one of these kinds before."""
         entries = list(self.entries)
-        entries[number] = replace(entries[number], **changes)
+        entries[number] = replace(self.entry(number, was), **changes)
         told = tuple(e for e in entries if e.status is Status.TOLD)
         known = self.known if told == self.told else replace(self.known, told=told)
         # A campaign that had nothing more to learn looks again when something changes.
@@ -205,6 +220,7 @@ class State:
         stale = self.stale or number in self.basis
         return replace(self, entries=tuple(entries), known=known, stopped=stopped, stale=stale)
 
-    def with_offer(self, place: tuple[float, ...]) -> State:
+    def with_offer(self, place: Sequence[float]) -> State:
         """The state with one more place that a stream has offered."""
-        return replace(self, offered=(*self.offered, place)) if isinstance(self.design.space, Stream) else self
+        self.design.require_within(np.array(place, dtype=float))
+        return replace(self, offered=(*self.offered, tuple(place)))

@@ -24,7 +24,7 @@ class Ending(StrEnum):
     """Why a campaign ended, where no rule of the user's and no sum of money is in the sentence."""
 
     BY_USER = "stopped by the user"
-    NO_PLACE = "no place is left that the constraints allow"
+    NO_PLACE = "no place is left to ask: each is known already, or the constraints do not allow it"
 
 
 class Rule(Protocol):

@@ -128,8 +128,13 @@ class Problem:
 
 def require_prior_names(gp: GP, instruments: Iterable[Instrument]) -> None:
     """Refuse a gp with priors that are for no parameter of it or of these instruments, which are all there will be."""
-    names = tuple(slot.name for slot in _slots(gp, instruments))
+    names = parameter_names(gp, instruments)
     _refuse_names([name for name in gp.priors if name not in names], names)
+
+
+def parameter_names(gp: GP, instruments: Iterable[Instrument]) -> tuple[str, ...]:
+    """What a fit would call the parameters of the gp and of these instruments."""
+    return tuple(slot.name for slot in _slots(gp, instruments))
 
 
 def _slots(gp: GP, instruments: Iterable[Instrument]) -> tuple[Slot, ...]:

@@ -1,8 +1,8 @@
 """The journal of a run: `repetitions.jsonl`, one line saying what is run, then one line per finished repetition.
 
-A line is on the disk before the next repetition is waited for (`gainful.campaign.lines`), so that whatever ends the
-run, at most the line being written is lost. A last line that was cut short is dropped when the run continues; any other
-damage is an error. Nothing else is needed to continue: results are made from the journal.
+A line has a checksum and is on the disk before the next repetition is waited for (`gainful.campaign.lines`), so that
+whatever ends the run, at most the line being written is lost. A last line that was cut short is dropped when the run
+continues; any other damage is an error. Nothing else is needed to continue: results are made from the journal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gainful.campaign.lines import Lines, read_lines, to_line
+from gainful.campaign.lines import Lines, Mark, parse, read_lines, to_lines, to_text
 from gainful.errors import GainfulError, InvalidInput
 from gainful.lab.experiment import Row
 from gainful.lab.repetition import Finished, Repetition
@@ -55,14 +55,14 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / JOURNAL
         if not path.exists():
-            write_atomically(path, to_line(identity.record))
+            write_atomically(path, to_lines([to_text(identity.record)], Mark())[0])
         self._lines = _open(path, folder)
         try:
-            header, records, self._end = read_journal(path)
+            header, records, self._mark = _read(path)
             _check(folder, header, identity, records, repetitions)
-            self.torn = self._end < self._lines.size
+            self.torn = self._mark.end < self._lines.size
             if self.torn:
-                self._lines.write([], at=self._end)
+                self._mark = self._lines.write([], self._mark)
         except BaseException:
             self._lines.close()
             raise
@@ -72,7 +72,7 @@ class Journal:
         """Write a finished repetition down, to the disk."""
         repetition = finished.repetition
         record = {"key": repetition.key, "seed": repetition.seed, "seconds": round(finished.seconds, 3)}
-        self._end = self._lines.write([to_line(record | {"rows": finished.rows})], at=self._end)
+        self._mark = self._lines.write([to_text(record | {"rows": finished.rows})], self._mark)
         self.kept[repetition.key] = record | {"rows": finished.rows}
 
     def rows(self, repetitions: list[Repetition]) -> list[Row]:
@@ -89,23 +89,26 @@ class Journal:
         self._lines.close()
 
 
-def read_journal(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """What is run, the records of finished repetitions, and how many bytes of the file are whole lines."""
+def read_journal(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What is run, and the records of finished repetitions."""
+    return _read(path)[:2]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], Mark]:
     content = read_lines(path)
-    parsed: list[dict[str, Any]] = []
-    whole = 0
-    for number, line in enumerate(content.lines, start=1):
-        try:
-            parsed.append(json.loads(line))
-        except ValueError as error:
-            if number == len(content.lines) and not content.torn and parsed:
-                break  # a loss of power may keep its end and lose its middle
-            remedy = f"{error}; take that line out, or start over with fresh=True"
-            raise InvalidInput(str(path), "one JSON object per line", f"line {number}", remedy) from None
-        whole += len(line) + 1
-    if not parsed or "experiment" not in parsed[0]:
+    records, damage = content.records, content.damage
+    with open(path, "rb") as file:
+        first = records[0] if records else parse(file.readline())[0] or {}
+    if "experiment" not in first:
         raise InvalidInput(str(path), "the journal of a run", "something else", "choose another folder")
-    return parsed[0], parsed[1:], whole
+    if damage is not None and damage.line == 1 and "check" not in first:
+        remedy = f"finish it with the version that began it, {first.get('gainful')}, or start over with fresh=True"
+        raise InvalidInput(str(path), "lines with checksums", "a run of an earlier version", remedy)
+    # A loss of power may keep the end of the last line and lose its middle: that repetition runs again.
+    if damage is not None and (damage.line == 1 or not damage.last):
+        remedy = "take out that line and all that follow, or start over with fresh=True"
+        raise InvalidInput(str(path), "lines as written", f"line {damage.line}, which {damage.reason}", remedy)
+    return records[0], records[1:], content.mark
 
 
 def set_aside(folder: Path) -> Path | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.acquisition.base import require_goal
-from gainful.checks import as_rng, listed, require, require_count, require_kind
+from gainful.checks import as_rng, listed, require, require_kind, require_whole
 from gainful.data import Query, require_instrument
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior, Predictive
@@ -68,7 +68,7 @@ class Search:
 
     def __post_init__(self) -> None:
         for name, least in (("candidates", 1), ("climbers", 0), ("set_size", 1)):
-            whole = require_count(name, getattr(self, name), least, "leave the default")
+            whole = require_whole(name, getattr(self, name), least, "leave the default")
             most = _MOST[name]
             require(
                 whole <= most, name, f"at most {most}", whole, "more would be searched for minutes; leave the default"
