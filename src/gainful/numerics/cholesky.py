@@ -168,14 +168,11 @@ def _potrf(matrix: Array, overwrite: bool = False, least: Array | float = 0.0) -
 def _rounding(matrix: Array, sign: Array | None) -> Array | float:
     """What is left of a diagonal entry when nothing is, (N,): for measurements without noise, whose sign is 0.
 
-    The others have a pivot of 1 or more, whatever rounding makes of it, as long as that is less than 1. Noise a hundred
-    million times smaller than the belief's own spread is as good as none.
+    The others have a pivot of 1 or more, whatever rounding makes of it.
     """
-    rounding = _ROUNDING * np.diagonal(matrix)
-    if sign is None:
+    if sign is None or np.all(sign != 0.0):
         return 0.0
-    all_rows = len(matrix) * rounding
-    return np.where(sign == 0.0, rounding, np.where(all_rows > 1.0, all_rows, 0.0))
+    return np.where(sign == 0.0, _ROUNDING * np.diagonal(matrix), 0.0)
 
 
 def _enlarged(matrix: Array, jitter: float) -> Array:
