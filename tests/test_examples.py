@@ -39,3 +39,14 @@ def test_the_example_of_a_region_measures_where_it_matters(tmp_path):
     assert "to learn the stretch: 90 % of the tests" in done.stdout
     assert not done.stderr
     assert (tmp_path / "region.png").stat().st_size > 10_000
+
+
+def test_the_example_of_hard_answers_says_how_far_the_bands_are_off(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "hard_answers.py", tmp_path / "hard_answers.png"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.count("bands of 95% hold") == 2
+    assert "asked again it would tell 0 bits" in done.stdout
+    assert not done.stderr
+    assert (tmp_path / "hard_answers.png").stat().st_size > 10_000

@@ -106,6 +106,11 @@ def test_a_noise_free_query_already_answered_tells_nothing() -> None:
     assert gf.information(post, rank, [[0.1]], about=gf.Region([[0.3]])).tolist() == [0.0]
     assert gf.information(post, rank, [[0.1]], pending=[gf.Query(rank, [0.6])]).tolist() == [0.0]
     assert gf.information(gf.Belief([post, post]), rank, [[0.1]]).tolist() == [0.0]
+    assert gf.joint_information(post, [gf.Query(rank, [0.1]), gf.Query(SIGN, [0.5])]) == 0.0
+    known, new = gf.Query(rank, [0.1]), gf.Query(rank, [0.6])
+    assert gf.joint_information(post, [known, new]) == pytest.approx(gf.joint_information(post, [new]), abs=1e-12)
+    beyond = gf.information(post, rank, [[0.7]], pending=[known])
+    assert beyond[0] == pytest.approx(gf.information(post, rank, [[0.7]])[0], abs=1e-9)
     choice = gf.Preference(noise=0.0)
     told = gf.GP(gf.SE(0.3)).condition(gf.Data().add(choice, [[[0.1], [0.5]]], [True]))
     assert gf.information(told, choice, [[[0.1], [0.5]], [[0.5], [0.1]]]).tolist() == [0.0, 0.0]

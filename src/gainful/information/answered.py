@@ -9,10 +9,13 @@ bin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from gainful.data import Query
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import of_probabilities
@@ -20,9 +23,19 @@ from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.numerics.normal import log_ndtr_between
 
-__all__ = ["entropy_if_answered"]
+__all__ = ["entropy_if_answered", "unanswered"]
 
 Array = NDArray[np.float64]
+
+
+def unanswered(posterior: Posterior, queries: Sequence[Query]) -> list[Query]:
+    """The queries without those whose answer follows from what was told."""
+    return [query for query in queries if not _is_answered(posterior, query)]
+
+
+def _is_answered(posterior: Posterior, query: Query) -> bool:
+    left = entropy_if_answered(posterior, query.instrument, query.place[None])
+    return left is not None and bool(left[0] == 0.0)
 
 
 def entropy_if_answered(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array | None:

@@ -19,6 +19,7 @@ from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.fantasy import fantasize
 from gainful.inference.posterior import Posterior
+from gainful.information.answered import unanswered
 from gainful.information.nested import conditional, given_all_numbers, given_numbers, is_exact, rest_entropy
 from gainful.information.outcomes import Size, information_with_pending, outcomes
 from gainful.information.readings import (
@@ -81,7 +82,7 @@ def joint_estimate(posterior: Posterior, queries: Sequence[Query]) -> Estimate:
     0.0
     """
     _check_posterior("posterior", posterior)
-    read_off, others = _apart(checked("queries", queries, posterior.data.dimensions))
+    read_off, others = _apart(unanswered(posterior, checked("queries", queries, posterior.data.dimensions)))
     wanted = [*read_off, *others]
     if not wanted:
         return Estimate(np.zeros(()), np.zeros(()))
@@ -112,7 +113,7 @@ def information_estimate(
     _check_posterior("belief", belief)
     mine, _ = as_queries(instrument, places)
     own = instrument.channel()  # refuses intervals without a width
-    read_off, others = _apart(checked("pending", pending, mine.shape[-1]))
+    read_off, others = _apart(unanswered(belief, checked("pending", pending, mine.shape[-1])))
     if not len(mine):
         return Estimate(np.zeros(0), np.zeros(0))
     if own is None:
