@@ -307,7 +307,7 @@ def _values() -> None:
     case("GP.with_theta", MODEL.with_theta, theta=("nothing", [0.0, 0.0]),
          also={"theta": {"nothing masked", "number objects", "empty table"}})  # fmt: skip
     case("EP", gf.EP, tolerance=("positive", 1e-9), max_iterations=("count", 3), memory=("count or 0", 6),
-         response=("flag", True))  # fmt: skip
+         response=("flag", True), also={"response": {"None"}})  # fmt: skip
     case("Sampled", gf.Sampled, draws=("nothing", 9), seed=("seed", 0), around=("nothing", gf.EP()),
          also={"draws": {"int64(3)"}})  # fmt: skip
     case("Laplace", gf.Laplace, tolerance=("positive", 1e-9), max_iterations=("count", 3))

@@ -98,4 +98,13 @@ def test_moments_are_not_remembered_behind_the_callers_back(post, places):
     first = post.marginals(gf.Binary(), places)[0]
     assert first.flags.writeable
     assert post.marginals(gf.Binary(), places)[0] is not first
-    assert set(vars(post)) <= {"prior_mean", "kernel", "data", "solution", "inference", "_weights"}
+    assert set(vars(post)) <= {
+        "prior_mean",
+        "kernel",
+        "data",
+        "solution",
+        "inference",
+        "_weights",
+        "_known",
+        "response",
+    }

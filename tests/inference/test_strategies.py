@@ -264,6 +264,7 @@ def test_every_result_has_a_sentence_of_its_own_that_takes_its_numbers():
         Result.CONVERGED,
         Result.CONVERGED_TO_PRECISION,
         Result.MODE_FOUND,
+        Result.SAMPLED,
         Result.ASSUMED,
     }
 

@@ -308,7 +308,7 @@ def test_no_places_have_no_scores(name):
         (lambda: gf.Region([[0.0]], together=True, weights=[1.0]), "together"),
         (lambda: gf.Region([[0.0]], answers="yes/no"), "answers"),
         (lambda: gf.Learn([[0.0]]), "about"),
-        (lambda: acquisition.EPIG([[np.inf]]), "points"),
+        (lambda: acquisition.EPIG([[np.inf]]), "reference"),
     ],
     ids=range(13),
 )

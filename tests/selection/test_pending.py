@@ -192,6 +192,6 @@ def test_information_is_ranked_by_the_fantasy_and_judged_by_its_exact_form():
 def test_several_people_ask_a_campaign_with_any_goal():
     for goal in (ExpectedImprovement(), gf.acquisition.IntegratedVariance(POOL), gf.acquisition.Entropy()):
         campaign = gf.Campaign(gf.Pool(POOL), [gf.Point(0.1)], gf.GP(gf.SE(0.2)), goal)
-        campaign.tell(gf.Query(gf.Point(0.1), [0.5]), 0.2)
+        campaign.tell(gf.Query(gf.Point(0.1), POOL[12]), 0.2)
         asked = [campaign.ask() for _ in range(3)] + campaign.ask(3)
         assert len({q.place[0] for q in asked}) == 6

@@ -108,14 +108,14 @@ class MGP:
     def _neighbours(self) -> list[tuple[Posterior, Posterior]]:
         """Posteriors at theta_hat ± h along each learned parameter."""
         fitted = self.hyper.fitted
-        sites = fitted.posterior.sites
-        out = []
+        sites, out = fitted.posterior.sites, []
+        inference = smooth(fitted.problem.inference, responds=fitted.posterior.response is not None)
         for i in fitted.problem.free:
             pair = []
             for h in (_STEP, -_STEP):
                 gp, data = fitted.problem.at(_moved(fitted.theta, int(i), h))
                 start = None if data.layout.gaussian else sites
-                pair.append(warn_about(solve(gp.mean, gp.kernel, data, smooth(fitted.problem.inference), start)))
+                pair.append(warn_about(solve(gp.mean, gp.kernel, data, inference, start)))
             out.append((pair[0], pair[1]))
         return out
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from types import NoneType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,20 +60,20 @@ class EP:
     Every observation's mean and variance are matched; exact for one observation that sees one value, and for numbers.
     Undamped parallel updates oscillate when answers are many and one-sided, so the iteration is accelerated
     (Anderson, with `memory` past steps) and backs off whenever the mismatch grows. Where hard answers say nearly the
-    same the sites' spreads are too small; with `response` those of predictions are then by linear response
-    (`response.py`).
+    same the sites' spreads are too small: those of predictions are then by linear response (`response.py`). With
+    `response` they always are, or never.
     """
 
     tolerance: float = 1e-10
     max_iterations: int = 300
     memory: int = 6
-    response: bool = True
+    response: bool | None = None
 
     def __post_init__(self) -> None:
         require_positive("tolerance", self.tolerance, "leave the default")
         require_count("max_iterations", self.max_iterations, 1, "leave the default")
         require_count("memory", self.memory, 0, "leave the default")
-        require_kind("response", self.response, bool, "True or False", "leave the default")
+        require_kind("response", self.response, (bool, NoneType), "True, False or None", "leave the default")
 
     def strategies(self, start: WarmStart | None = None) -> tuple[Strategy, ...]:
         """What is tried, in this order."""
@@ -156,13 +157,13 @@ class EP:
         elif end.residual <= attainable(state):
             result = Result.CONVERGED_TO_PRECISION
         evidence = gaussian_evidence(layout, state) + end.swept.log_z
-        settled = self.response and result in (Result.CONVERGED, Result.CONVERGED_TO_PRECISION)
-        later = partial(_response, layout, state) if settled else None
+        settled = self.response is not False and result in (Result.CONVERGED, Result.CONVERGED_TO_PRECISION)
+        later = partial(_response, layout, state, self.response is True) if settled else None
         return Solution(state, evidence, Convergence(result, end.iterations, end.residual), low, respond=later)
 
 
-def _response(layout: Layout, state: Conditioned) -> Response | None:
-    return respond(layout, state, sweep(layout, state))
+def _response(layout: Layout, state: Conditioned, always: bool) -> Response | None:
+    return respond(layout, state, sweep(layout, state), always)
 
 
 def _low_rank_root(cov: Array, sites: Sites, start: WarmStart | None) -> LowRank | None:

@@ -40,16 +40,19 @@ _DOUBT = 0.1  # nats of the evidence's leading correction, above which spreads a
 _SMALL = 1e-10  # of the largest: directions of W with less are left out
 
 
-def respond(layout: Layout, state: Conditioned, swept: Sweep) -> Response | None:
-    """How spreads are to be corrected; None where EP has little to correct, or sites are coupled or not log-concave.
+def respond(layout: Layout, state: Conditioned, swept: Sweep, always: bool = False) -> Response | None:
+    """How spreads are to be corrected; None where sites are coupled or not log-concave, and, unless `always`, where EP
+    has little to correct.
 
-    The last are where EP may have several fixed points, and the response of one is no estimate.
+    Without log-concavity EP may have several fixed points, and the response of one is no estimate. One answer is exact.
     """
+    if len(layout.scalar_rows) < 2:
+        return None
     found = jacobian(layout, state, swept)
     if found is None or not all(_is_steady(term.likelihood) for term, *_ in swept.tilted):
         return None
     C, squares, size = found.correlations, found.squares, len(found.sd)
-    if _leading_correction(swept, C) < _DOUBT:
+    if not always and _leading_correction(swept, C) < _DOUBT:
         return None
     p, q, r = (each[:, None] for each in (found.t_from_mean, found.t_from_variance, found.s_from_variance))
     system = np.eye(size) + q * squares + p * matmul(C, r * squares)

@@ -91,11 +91,11 @@ class Sampled:
             return None
 
 
-def smooth(inference: Inference) -> Inference:
+def smooth(inference: Inference, responds: bool | None = None) -> Inference:
     """An inference whose results have derivatives in the hyperparameters: draws have none, nor has a correction of
-    spreads that begins at a threshold."""
+    spreads that begins at a threshold, unless it is said that they are corrected or not (`responds`)."""
     plain = inference.around if isinstance(inference, Sampled) else inference
-    return replace(plain, response=False) if isinstance(plain, EP) else plain
+    return replace(plain, response=responds) if isinstance(plain, EP) and responds is not None else plain
 
 
 def _whitened(base: Conditioned, rows: Rows) -> tuple[Array, Array]:
