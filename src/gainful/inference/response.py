@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from gainful.inference.adjusted import Response
 from gainful.inference.conditioned import Conditioned
-from gainful.inference.jacobian import jacobian
+from gainful.inference.jacobian import FixedPointJacobian, jacobian
 from gainful.inference.sweep import Sweep
 from gainful.layout import Layout
 from gainful.numerics.blas import matmul
@@ -37,38 +38,51 @@ __all__ = ["respond"]
 Array = NDArray[np.float64]
 
 _DOUBT = 0.1  # nats of the evidence's leading correction, above which spreads are corrected
+_LEAST = 1e-2  # of EP's variance, and its inverse: a correction by more is none
 _SMALL = 1e-10  # of the largest: directions of W with less are left out
 
 
 def respond(layout: Layout, state: Conditioned, swept: Sweep, always: bool = False) -> Response | None:
-    """How spreads are to be corrected; None where sites are coupled or not log-concave, and, unless `always`, where EP
-    has little to correct.
+    """How spreads are to be corrected; None where sites are coupled or not log-concave, where double precision does not
+    resolve it, and, unless `always`, where EP has little to correct.
 
     Without log-concavity EP may have several fixed points, and the response of one is no estimate. One answer is exact.
     """
-    if len(layout.scalar_rows) < 2:
+    if len(layout.scalar_rows) < 2 or not all(_is_steady(term.likelihood) for term, *_ in swept.tilted):
         return None
-    found = jacobian(layout, state, swept)
-    if found is None or not all(_is_steady(term.likelihood) for term, *_ in swept.tilted):
+    with np.errstate(all="ignore"):  # sites too precise for it are found below
+        found = jacobian(layout, state, swept)
+        if found is None or not (always or _leading_correction(swept, found) >= _DOUBT):
+            return None
+        W = _weights(found)
+    if W is None:
         return None
-    C, squares, size = found.correlations, found.squares, len(found.sd)
-    if not always and _leading_correction(swept, C) < _DOUBT:
-        return None
-    p, q, r = (each[:, None] for each in (found.t_from_mean, found.t_from_variance, found.s_from_variance))
-    system = np.eye(size) + q * squares + p * matmul(C, r * squares)
-    W = -(r * squares) @ np.linalg.solve(system, np.diag(found.t_from_mean))
-    W = W / found.sd / found.sd[:, None]
-    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    values, vectors = np.linalg.eigh(W / found.sd / found.sd[:, None])
     kept = np.abs(values) > _SMALL * np.max(np.abs(values), initial=0.0)
     root = np.sqrt(np.abs(values[kept]))[:, None] * vectors[:, kept].T
     return Response(layout.scalar_rows, root, np.sign(values[kept]))
+
+
+def _weights(found: FixedPointJacobian) -> Array | None:
+    """W in standard deviations, (n, n); None where it is not resolved, or would leave a row no variance."""
+    C, squares = found.correlations, found.squares
+    p, q, r = (each[:, None] for each in (found.t_from_mean, found.t_from_variance, found.s_from_variance))
+    system = np.eye(len(C)) + q * squares + p * matmul(C, r * squares)
+    *_, solved, info = lapack.dgesv(system, np.diag(found.t_from_mean))
+    if info != 0:
+        return None
+    W = -matmul(r * squares, solved)
+    W = 0.5 * (W + W.T)
+    R = C + np.eye(len(C))
+    variance = 1.0 + np.einsum("ij,ji->i", matmul(R, W), R)
+    return W if np.all(np.isfinite(W)) and np.all((variance > _LEAST) & (variance < 1.0 / _LEAST)) else None
 
 
 def _is_steady(likelihood: object) -> bool:
     return bool(getattr(likelihood, "log_concave", False))
 
 
-def _leading_correction(swept: Sweep, correlations: Array) -> float:
+def _leading_correction(swept: Sweep, found: FixedPointJacobian) -> float:
     """What the evidence lacks at first, in nats."""
     shapes = [
         (p.third / p.shrink**1.5, p.fourth / p.shrink**2)
@@ -78,6 +92,6 @@ def _leading_correction(swept: Sweep, correlations: Array) -> float:
     if len(shapes) < len(swept.tilted):  # of others the shapes are not known in closed form: correct them all
         return np.inf
     skew, kurtosis = (np.concatenate(each) for each in zip(*shapes, strict=True))
-    cubes = correlations**3
-    by_skew, by_kurtosis = skew @ cubes @ skew / 6.0, kurtosis @ (cubes * correlations) @ kurtosis / 24.0
+    by_skew = skew @ matmul(found.squares * found.correlations, skew) / 6.0
+    by_kurtosis = kurtosis @ matmul(found.squares**2, kurtosis) / 24.0
     return 0.5 * float(by_skew + by_kurtosis)
