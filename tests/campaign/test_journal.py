@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -283,3 +284,32 @@ def test_ctrl_c_between_the_journal_and_the_campaign_leaves_nobody_out_of_step(m
             campaign.tell(query, 1.0)
     assert campaign.ask().number == 1
     assert campaign.history[0].answer == 1.0
+
+
+def test_what_is_no_file_is_refused_as_a_journal(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in ("/dev/zero", pipe):
+        with pytest.raises(gf.JournalError, match="device or a pipe"):
+            gf.Campaign.resume(path)
+    with pytest.raises(gf.InvalidInput, match="journal"):
+        gf.Campaign.resume("a\0b")
+
+
+def test_what_was_not_supplied_is_asked_for_and_nothing_is_to_be_deleted(tmp_path):
+    @dataclass(frozen=True)
+    class Leftmost:
+        def score(self, belief, instrument, places):
+            return -np.asarray(places)[:, 0]
+
+    path = tmp_path / "campaign.jsonl"
+    gf.Campaign(gf.Space(gf.Real("x", 0, 1)), gf.Point(0.1), gf.GP(gf.SE(0.3)), Leftmost(), journal=path)
+    with pytest.raises(gf.JournalError, match="known=") as refused:
+        gf.Campaign.resume(path)
+    assert "delete" not in str(refused.value)
+    assert gf.Campaign.resume(path, known=[Leftmost]).ask() is not None
+
+
+def test_a_goal_that_no_campaign_can_score_is_refused_at_creation():
+    with pytest.raises(gf.InvalidInput, match="goal"):
+        gf.Campaign(gf.Pool([[0.0], [1.0]]), gf.Binary(), gf.GP(gf.SE(0.3)), "bald-hyperparameters")

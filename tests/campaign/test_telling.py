@@ -210,3 +210,17 @@ def test_priors_for_nobody_are_refused_and_those_of_an_instrument_not_used_yet_w
     for x in (0.1, 0.4, 0.8):
         campaign.tell(gf.Query(LAB, [x] * len(SPACE.names)), float(np.sin(5.0 * x)))
     assert campaign.gp != gp
+
+
+def test_a_row_whose_columns_stand_in_another_order_is_not_taken_for_a_place():
+    pd = pytest.importorskip("pandas")
+    space = gf.Space(gf.Real("T", 0, 1), gf.Real("pH", 0, 1))
+    campaign = gf.Campaign(space, LAB, gf.GP(gf.SE(0.3)))
+    rows = pd.DataFrame({"T": [0.1], "pH": [0.9]})
+    campaign.tell(gf.Query(LAB, rows.iloc[0]), 0.3)
+    turned = rows[["pH", "T"]]
+    with pytest.raises(gf.InvalidInput, match="columns"):
+        campaign.tell(gf.Query(LAB, turned.iloc[0]), 0.3)
+    with pytest.raises(gf.InvalidInput, match="columns"):
+        campaign.posterior.mean(turned)
+    assert campaign.posterior.mean(rows).shape == (1,)

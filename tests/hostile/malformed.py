@@ -560,7 +560,9 @@ def _campaigns() -> None:
     anew("Campaign.stop", lambda: told().stop, reason=("anything", "enough"))
     stream = gf.Stream(SPACE, rate=1.0)
     anew("Campaign.offer", lambda: campaign(space=stream).offer, place=("place", X[0]))
-    case("Campaign.resume", gf.Campaign.resume, journal=("nothing", "no such file.jsonl"))
+    # What a campaign of another call wrote to a path of that name is there.
+    case("Campaign.resume", gf.Campaign.resume, journal=("nothing", "no such file.jsonl"),
+         also={"journal": {"text", "text of a number"}})  # fmt: skip
     case("TooLittleToLearn", gf.TooLittleToLearn, level=("positive", 0.01))
     case("GoodEnough", gf.GoodEnough, measure=("callable", roughness), level=("level", 0.5),
          also={"measure": {"class", "kernel class"}})  # fmt: skip

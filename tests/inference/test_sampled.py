@@ -282,3 +282,31 @@ def test_draws_within_bounds_are_those_of_rejection() -> None:
     assert np.allclose(np.cov(found.draws.T), cov, atol=0.05)
     assert abs(found.log_normaliser - np.log(weight.sum() / 1_000_000)) < 5.0 * found.error
     assert np.all((found.draws @ A.T >= low - 1e-9) & (found.draws @ A.T <= high + 1e-9))
+
+
+def test_values_that_numbers_have_told_leave_nothing_to_draw() -> None:
+    exact, gp = gf.Point(noise=0.0), gf.GP(gf.SE(0.5))
+    for more in (
+        gf.Data().add(BINARY, [[0.0]], [True]),
+        gf.Data().add(SIGN, [[0.0]], [2]),
+        gf.Data().add(gf.Preference(), [[[0.0], [0.0]]], [True]),
+    ):
+        data = gf.Data().add(exact, [[0.0]], [0.5]).join(more)
+        found = gp.condition(data, inference=gf.Sampled(100))
+        assert found.log_evidence == pytest.approx(gp.condition(data).log_evidence, abs=1e-9)
+        assert np.allclose(found.mean(X), gp.condition(data).mean(X))
+        assert gp.condition(data).check()
+
+
+def test_a_window_without_ends_says_nothing() -> None:
+    data = gf.Data().add(gf.Interval(noise=0.0), [[0.0]], [(-np.inf, np.inf)])
+    found = GP.condition(data, inference=gf.Sampled(4000))
+    assert found.log_evidence == pytest.approx(0.0, abs=0.1)
+    assert found.variance([[0.0]])[0] == pytest.approx(1.4, rel=0.1)
+
+
+def test_bounds_that_leave_no_room_are_refused_at_once() -> None:
+    circle = [[[0.0], [1.0]], [[1.0], [2.0]], [[2.0], [0.0]]]
+    data = gf.Data().add(gf.Preference(noise=0.0), circle, [True] * 3)
+    with pytest.raises(gf.NumericalError, match="contradict"):
+        GP.condition(data, inference=gf.Sampled(300))

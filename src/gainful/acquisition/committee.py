@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 MOST_PLACES = 2000  # drawn together: a second for their eigenvectors
 _ROUNDING = 1e-11  # of the prior variance: directions with less are left to what each place has of its own
 
+_MOST_MEMBERS = 100_000  # of a committee: each is a function drawn at every candidate
+
 
 def vote_entropy(log_p: Array) -> Array:
     """−Σ_k V_k/C log2(V_k/C), V_k the members whose likeliest answer is k: bits, from log_p (C, M, K).
@@ -120,6 +122,7 @@ class QueryByCommittee:
 
     def __post_init__(self) -> None:
         size = require_count("size", self.size, 2, "2 and 100 are what was published")
+        require(size <= _MOST_MEMBERS, "size", f"at most {_MOST_MEMBERS} members", size, "100 is what was published")
         object.__setattr__(self, "size", size)
         require_choice("measure", self.measure, ("vote", "kl"), "'vote' is what was published")
         object.__setattr__(self, "seed", require_seed("seed", self.seed))

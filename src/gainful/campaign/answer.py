@@ -43,7 +43,7 @@ def _as_one(instrument: Instrument, answer: Any) -> NDArray[Any]:
         raise _refused(instrument, answer) from None
     axes = instrument.answer_axes
     extra = array.ndim - axes
-    if extra > 0 and array.shape[:extra] == (1,) * extra:
+    if extra in (1, 2) and array.shape[:extra] == (1,) * extra:  # a list of one answer, or a table of one row
         array = array.reshape(array.shape[extra:])
     if array.ndim != axes:
         raise _refused(instrument, answer)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.campaign.answer import canonical_answer
-from gainful.campaign.codec import name_of
+from gainful.campaign.codec import NotSupplied, name_of
 from gainful.campaign.decide import Decision, choice_here, out_of_money
 from gainful.campaign.design import Design, try_out
 from gainful.campaign.events import (
@@ -64,6 +64,7 @@ __all__ = ["Campaign"]
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
+_MOST_AT_ONCE = 10_000  # queries of one ask
 _TRIES = 1000  # how often others may come first; each time one of them has got something done
 
 
@@ -238,6 +239,13 @@ class Campaign:
         if isinstance(self._state.design.space, Stream):
             raise InvalidInput("ask", "a campaign over a space or a pool", "a stream", "use campaign.offer(place)")
         most = 1 if count is None else require_whole("count", count, 1, "leave it out for one query")
+        require(
+            most <= _MOST_AT_ONCE,
+            "count",
+            f"at most {_MOST_AT_ONCE}",
+            count,
+            "each counts on those before it; tell some",
+        )
         asked = self._do(lambda: self._ask(most, where), decides=True)
         return next(iter(asked), None) if count is None else asked
 
@@ -426,6 +434,7 @@ class Campaign:
         if not same:
             labels = [i.label for i in design.instruments]
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
+        require_columns("query", query.columns, column_names(design.places))
         design.require_within(query.place)
         return same[0]
 
@@ -455,7 +464,7 @@ def _named(journal: Journal) -> Iterator[None]:
     try:
         yield
     except JournalError as trouble:
-        if not isinstance(journal, FileJournal):
+        if not isinstance(journal, FileJournal) or isinstance(trouble, NotSupplied):
             raise
         remedy = "restore it from a copy, or delete that line and all that follow"
         raise JournalError(f"{journal.path}, whose lines are the events: {trouble}; {remedy}") from trouble

@@ -32,7 +32,11 @@ from gainful.campaign.naming import attributes, is_bare, is_value, name_of
 from gainful.errors import InvalidInput, JournalError
 from gainful.information.about import Reference
 
-__all__ = ["Codec", "decode_plain", "encode", "name_of", "write_down"]
+__all__ = ["Codec", "NotSupplied", "decode_plain", "encode", "name_of", "write_down"]
+
+
+class NotSupplied(JournalError):
+    """A journal is in order, and whoever reads it has not supplied what it can only name."""
 
 
 def encode(value: Any) -> Any:
@@ -88,7 +92,8 @@ class Codec:
             raise JournalError("the journal's design cannot be read: it is nested too deeply") from None
         except Unreadable as trouble:
             where = f" ({trouble.at})" if trouble.at else ""
-            raise JournalError(f"the journal's design{where} cannot be read: {trouble.why}") from trouble.__cause__
+            kind = JournalError if trouble.damaged else NotSupplied
+            raise kind(f"the journal's design{where} cannot be read: {trouble.why}") from trouble.__cause__
 
 
 class _Nothing:

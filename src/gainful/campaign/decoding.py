@@ -36,8 +36,8 @@ _ARGUMENTS: dict[Any, Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str
 class Unreadable(Exception):
     """What is wrong with JSON data, and with which part of it."""
 
-    def __init__(self, at: str, why: str) -> None:
-        self.at, self.why = at, why
+    def __init__(self, at: str, why: str, damaged: bool = True) -> None:
+        self.at, self.why, self.damaged = at, why, damaged
         super().__init__(at, why)
 
 
@@ -208,10 +208,12 @@ class Reader:
         fits = self._fitting(what, name)
         short = str(name).rpartition(":")[2].rpartition(".")[2]
         if not fits:
+            thing, example = "an object" if what == "object" else f"a {what}", short if short.isidentifier() else what
             raise Unreadable(
                 at,
-                f"it speaks of {short!r} ({_short(name)}), a {what} that is not gainful's own and is never imported; "
-                f"supply it again: Campaign.resume(journal, known=[{short}])",
+                f"it speaks of {short!r} ({_short(name)}), {thing} that is not gainful's own and is never imported; "
+                f"supply it again: Campaign.resume(journal, known=[{example}])",
+                damaged=False,
             )
         if len(fits) > 1:
             raise Unreadable(at, f"{_short(name)} may be any of {fits}, which are known; supply the one that is meant")

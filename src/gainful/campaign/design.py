@@ -5,7 +5,7 @@ Whatever can be wrong is said here, as InvalidInput in the caller's words, befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, goal_named
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
-from gainful.checks import require, require_positive, require_whole
+from gainful.checks import listed, require, require_count, require_positive, require_whole
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
@@ -143,6 +143,9 @@ def try_out(design: Design) -> None:
             try:
                 goal.score(prior, instrument, queries)
             except InvalidInput as trouble:
+                if trouble.argument == "belief" and "several posteriors" in trouble.expected:
+                    expected = "a goal about the function or a region"
+                    raise InvalidInput("goal", expected, goal, "a campaign believes in one posterior") from trouble
                 if trouble.argument == "belief":
                     continue  # it needs answers first; the user may tell some
                 raise InvalidInput(
@@ -161,7 +164,7 @@ def _space(space: Any, design: Design) -> Places | Stream:
 
 
 def _instruments(instruments: Any, design: Design) -> tuple[Instrument, ...]:
-    several = (instruments,) if isinstance(instruments, Instrument) else _tuple(instruments)
+    several = (instruments,) if isinstance(instruments, Instrument) else tuple(listed(instruments) or ())
     if not several or not all(isinstance(each, Instrument) for each in several):
         raise InvalidInput("instruments", "one or more instruments", instruments, "such as Point(noise=0.1)")
     labels = [each.label for each in several]
@@ -231,7 +234,7 @@ def _limits(limits: Any, design: Design) -> dict[str, Constraint]:
 
 def _forward(forward: Any, design: Design) -> str | None:
     names = list(design.places.names)
-    known = forward is None or forward in names
+    known = forward is None or (isinstance(forward, str) and forward in names)
     require(known, "forward", f"a dimension among {names}", forward, "use the names of the space")
     return None if forward is None else str(forward)
 
@@ -242,14 +245,15 @@ def _repeat(repeat: Any, design: Design) -> bool:
 
 
 def _stop(stop: Any, design: Design) -> tuple[Rule, ...]:
-    rules = (stop,) if _is_rule(stop) else _tuple(() if stop is None else stop)
+    several = [] if stop is None else stop
+    rules = [stop] if _is_rule(stop) else list(several) if isinstance(several, list | tuple) else None
     if rules is None or not all(_is_rule(rule) for rule in rules):
         raise InvalidInput("stop", "stopping rules such as TooLittleToLearn(0.01)", stop, "or leave it out")
-    return rules
+    return tuple(rules)
 
 
 def _refit(refit: Any, design: Design) -> int | None:
-    return None if refit is None else require_whole("refit", refit, 1, "None: never")
+    return None if refit is None else require_count("refit", refit, 1, "None: never")
 
 
 def _inference(inference: Any, design: Design) -> Inference | None:
@@ -287,10 +291,3 @@ _CHECKS: dict[str, Callable[[Any, Design], Any]] = {
 
 def _is_rule(value: Any) -> bool:
     return hasattr(value, "reason") and not isinstance(value, type)
-
-
-def _tuple(values: Sequence[Any] | Any) -> tuple[Any, ...] | None:
-    try:
-        return tuple(values)
-    except TypeError:
-        return None

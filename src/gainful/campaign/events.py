@@ -370,7 +370,7 @@ def replay(events: Sequence[Mapping[str, Any]], known: Any = ()) -> State:
     try:
         design = Design.from_json(created.design, known)
     except JournalError as trouble:
-        raise JournalError(f"{about}: {trouble}") from trouble
+        raise type(trouble)(f"{about}: {trouble}") from trouble
     try:
         try_out(design)
     except InvalidInput as trouble:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -90,6 +91,8 @@ class FileJournal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        if "\0" in str(path):
+            raise InvalidInput("journal", "the path of a file", path, "a path has no character of code 0")
         self._mark = Mark()  # as far as this journal has read or written
         self._size: int | None = None  # of the file then
         self._turn = Turn()
@@ -135,7 +138,17 @@ class FileJournal:
         except OSError:
             return self._mark.lines == 0  # not there yet; anything else is found out by opening it
 
+    def _require_regular(self) -> None:
+        """A pipe or a device has no end to read to; what is not there yet is made."""
+        try:
+            mode = os.stat(self.path).st_mode
+        except OSError:
+            return  # which opening it will say
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder, opening it says so
+            raise JournalError(f"{self.path} is a device or a pipe, which keeps no journal; choose a file")
+
     def _read(self) -> Content:
+        self._require_regular()
         try:
             return read_lines(self.path, wait=_PATIENCE)
         except FileNotFoundError:
@@ -148,6 +161,7 @@ class FileJournal:
     @contextmanager
     def _opened(self) -> Iterator[Lines]:
         """The file, locked; whatever the operating system refuses meanwhile is a JournalError."""
+        self._require_regular()
         try:
             with Lines(self.path, _PATIENCE, create=self._mark.lines == 0) as file:
                 yield file

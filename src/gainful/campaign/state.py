@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.campaign.answer import canonical_answer
 from gainful.campaign.design import Design
+from gainful.checks import column_names
 from gainful.data import Data, Query
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
@@ -90,7 +91,7 @@ class Known:
         groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
         for entry in self.told:
             groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
-        data = Data()
+        data = Data(names=column_names(self.design.places))
         for (instrument, _), entries in groups.items():
             data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
         return data

@@ -64,8 +64,8 @@ class Check:
 
     def __str__(self) -> str:
         if not len(self.coverage):
-            return "there are no answers yet: the belief is the prior, which is exact"
-        where = "place" if len(self.coverage) == 1 else f"{len(self.coverage)} places"
+            return "there is no place to compare at, and without answers the belief is the prior, which is exact"
+        where = "one place" if len(self.coverage) == 1 else f"{len(self.coverage)} places"
         lines = [
             f"bands of {self.level:.0%} hold {self.coverage.mean():.1%} on average over {where}, "
             f"{self.coverage.min():.1%} at worst",
@@ -81,6 +81,12 @@ class Check:
 
 def compare(approximate: Compared, exact: Compared, places: Array, level: float) -> Check:
     """The approximate posterior beside the exact one, whose marginals are mixtures over its draws."""
+    draws = exact.draws
+    off = approximate.log_evidence - exact.log_evidence
+    error, count = (0.0, 0) if draws is None else (draws.log_evidence_error, len(draws))
+    if not len(places):
+        none = np.zeros(0)
+        return Check(places, none, none, none, level, off, error, count)
     mean, sd = approximate.mean(places), np.sqrt(approximate.variance(places))
     right, right_sd = exact.mean(places), np.sqrt(exact.variance(places))
     means, within = exact.by_draw(places)
@@ -88,14 +94,13 @@ def compare(approximate: Compared, exact: Compared, places: Array, level: float)
     held = np.mean(ndtr((mean + reach - means) / spread) - ndtr((mean - reach - means) / spread), axis=0)
     safe = np.where(right_sd > 0.0, right_sd, 1.0)
     known = (right_sd <= 0.0) & (sd <= 0.0)  # by a number without noise, on both sides
-    draws = exact.draws
     return Check(
         places,
         (mean - right) / safe,
         np.where(known, 1.0, sd / safe),
         np.where(known, level, held),
         level,
-        approximate.log_evidence - exact.log_evidence,
-        0.0 if draws is None else draws.log_evidence_error,
-        0 if draws is None else len(draws),
+        off,
+        error,
+        count,
     )

@@ -332,12 +332,9 @@ class Posterior:
         require(inside, "level", "a probability between 0 and 1", level, "0.95 for bands of 95 %")
         exact = solve(self.prior_mean, self.kernel, self.data, Sampled(draws, seed))
         warn_if_unconverged(exact.convergence, stacklevel=3)
-        if X is None and not len(self.data):
-            none = np.zeros(0)
-            return Check(self.data.layout.places, none, none, none, float(level), 0.0, 0.0, 0)
         measured = np.unique(self.data.layout.places, axis=0)
-        spread_over = np.linspace(0, len(measured) - 1, min(len(measured), _MOST_CHECKED)).astype(int)
-        return compare(self, exact, measured[spread_over] if X is None else self._places(X), float(level))
+        some = np.linspace(0, len(measured) - 1, min(len(measured), _MOST_CHECKED)).astype(int)
+        return compare(self, exact, measured[some] if X is None else self._places(X), float(level))
 
     def known_windows(self, instrument: Instrument, X: ArrayLike) -> KnownWindows | None:
         """The queries whose very value answers without noise have bounded; None where no answer was without noise."""

@@ -26,7 +26,7 @@ from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 from gainful.layout import Layout
 from gainful.numerics.blas import matmul
-from gainful.numerics.elliptical import Target, climb
+from gainful.numerics.elliptical import Target, climb, require_inside
 from gainful.numerics.normal import log_ndtr_between
 
 __all__ = ["Sampled", "smooth"]
@@ -73,6 +73,8 @@ class Sampled:
         near, basis, root = self._near(layout, mean, cov, start), *_whitened(base, rows)
         centre, spread = _start(base, None if near is None else _steady(layout, near.sites), rows, root)
         target = _target(layout, rows, base.mean[rows], root, centre, spread)
+        if near is None:
+            require_inside(target)
         found = climb(target, root.shape[1], self.draws, np.random.default_rng(self.seed))
         values = centre + matmul(found.draws, spread.T)
         draws = Draws(base, basis, values, found.error)
@@ -136,7 +138,7 @@ def _steady(layout: Layout, sites: Sites) -> Sites:
 def _start(base: Conditioned, sites: Sites | None, rows: Rows, root: Array) -> tuple[Array, Array]:
     """Where the ladder begins, z ~ N(centre, spread spreadᵀ): the approximation's belief about z, somewhat widened."""
     size = root.shape[1]
-    if sites is None:
+    if sites is None or not size:
         return np.zeros(size), np.eye(size)
     precision = np.eye(size) + matmul(root.T, _site_precision(sites, rows, root))
     pull = sites.shift[rows] - _site_precision(sites, rows, base.mean[rows][:, None])[:, 0]
@@ -180,13 +182,14 @@ def _target(layout: Layout, rows: Rows, mean: Array, root: Array, centre: Array,
             soft.append(_Seen(term, columns if is_block(term) else columns[:, 0]))
             continue
         hard = term.answers[:, 2] == 0.0
+        bounded = hard & np.any(np.isfinite(term.answers[:, :2]), axis=1)
         if not hard.all():
             soft.append(_Seen(Term(term.likelihood, term.answers[~hard], term.rows[~hard]), columns[~hard, 0]))
-        at = columns[hard, 0]
+        at = columns[bounded, 0]
         size = np.maximum(np.sqrt(np.sum(turn[at] ** 2, axis=1)), 1e-300)
         matrix.append(turn[at] / size[:, None])
-        low.append((term.answers[hard, 0] - shift[at]) / size)
-        high.append((term.answers[hard, 1] - shift[at]) / size)
+        low.append((term.answers[bounded, 0] - shift[at]) / size)
+        high.append((term.answers[bounded, 1] - shift[at]) / size)
 
     def log_density(x: Array) -> Array:
         z = centre + matmul(x, spread.T)

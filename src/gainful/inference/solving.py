@@ -23,7 +23,9 @@ Array = NDArray[np.float64]
 def method_for(layout: Layout, inference: Inference | None) -> Inference:
     """The given way of inference, or exact if it can be and EP otherwise."""
     if inference is not None and (isinstance(inference, type) or not hasattr(inference, "solve")):
-        raise InvalidInput("inference", "EP(), Laplace(), Exact() or None", inference, "None chooses for you")
+        raise InvalidInput(
+            "inference", "EP(), Laplace(), Exact(), Sampled() or None", inference, "None chooses for you"
+        )
     return inference or (Exact() if layout.gaussian else EP())
 
 
@@ -66,8 +68,8 @@ def _require_possible(layout: Layout) -> None:
                 i = int(empty[0])
                 raise NumericalError(
                     "answers without noise contradict each other: of one value, some say that it is above "
-                    f"{low[i]:.6g} and others that it is below {high[i]:.6g}; give the instrument some noise, or "
-                    "remove the contradiction"
+                    f"{low[i] + 0.0:.6g} and others that it is below {high[i] + 0.0:.6g}; give the instrument some "
+                    "noise, or remove the contradiction"
                 )
 
 

@@ -26,10 +26,14 @@ from scipy.special import logsumexp
 from gainful.errors import NumericalError
 from gainful.numerics.blas import matmul
 
-__all__ = ["Ladder", "Target", "climb", "slice_step"]
+__all__ = ["Ladder", "Target", "climb", "require_inside", "slice_step"]
 
 Array = NDArray[np.float64]
 
+_IMPOSSIBLE = (
+    "no draw of the belief is possible under the answers: they contradict each other or the prior; give the "
+    "instruments noise, or widen the prior"
+)
 _TURN = 2.0 * np.pi
 _MOST_TRIES = 200  # of a slice: its bracket is then 1e-40 of the circle
 _MOST_RUNGS = 2000
@@ -82,6 +86,25 @@ class Phase(NamedTuple):
 
 
 _RUNG, _END = Phase(0.2, 100, 1), Phase(0.2, 1000, 3)
+
+
+def require_inside(target: Target) -> None:
+    """NumericalError where the bounds leave no room: by a linear programme, at once instead of by climbing in vain."""
+    from scipy.optimize import linprog  # a tenth of a second to import, and seldom needed
+
+    above, below = np.isfinite(target.high), np.isfinite(target.low)
+    rows = np.concatenate([target.matrix[above], -target.matrix[below]])
+    if not len(rows):
+        return
+    limits = np.concatenate([target.high[above], -target.low[below]])
+    # The widest margin t ≤ 1 by which all bounds can be kept.
+    found = linprog(
+        np.append(np.zeros(rows.shape[1]), -1.0), np.column_stack([rows, np.ones(len(rows))]), limits,
+        bounds=[(None, None)] * rows.shape[1] + [(None, 1.0)],
+    )  # fmt: skip
+    margin = None if found.x is None else float(found.x[-1])
+    if found.status == 2 or (found.status == 0 and margin is not None and margin <= 0.0):
+        raise NumericalError(_IMPOSSIBLE)
 
 
 class Ladder(NamedTuple):
@@ -155,6 +178,12 @@ def climb(target: Target, dimension: int, draws: int, rng: np.random.Generator) 
     (True, True)
     """
     x = rng.standard_normal((draws, dimension))
+    if not dimension:  # nothing is left to be drawn
+        inside = bool(np.all((target.low <= 0.0) & (target.high >= 0.0)))
+        value = float(target.log_density(x[:1])[0]) if inside else -np.inf
+        if not np.isfinite(value):
+            raise NumericalError(_IMPOSSIBLE)
+        return Ladder(x, value, 0.0, 0, 0.0, True)
     total, error, steps = 0.0, 0.0, 0
     bounded = len(target.matrix) > 0
     here = replace(target, share=0.0, slack=np.inf if bounded else 0.0)
@@ -165,10 +194,7 @@ def climb(target: Target, dimension: int, draws: int, rng: np.random.Generator) 
         here, weight = _next_rung(target, here, x, logs)
         top = float(logsumexp(weight) - np.log(draws))
         if not np.isfinite(top):
-            raise NumericalError(
-                "no draw of the belief is possible under the answers: they contradict each other or the prior; give "
-                "the instruments noise, or widen the prior"
-            )
+            raise NumericalError(_IMPOSSIBLE)
         total += top
         error += float(np.var(np.exp(weight - top))) / draws
         about = _moments(x, weight)
@@ -186,7 +212,7 @@ def _next_rung(target: Target, here: Target, x: Array, logs: Array) -> tuple[Tar
     """The next target on the way, and the log weights (S,) that the draws of this one have there."""
     if here.slack > 0.0:
         beyond = target.beyond(x)
-        slack = max(float(np.quantile(beyond, _LEFT)), 0.0)
+        slack = max(float(np.sort(beyond)[int(_LEFT * len(beyond))]), 0.0)
         if slack >= here.slack:  # nothing was gained: at least a little
             slack = 0.0 if here.slack < 1e-12 else 0.5 * here.slack
         return replace(here, slack=slack), np.where(beyond <= slack, 0.0, -np.inf)
