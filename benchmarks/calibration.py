@@ -68,7 +68,7 @@ def trial(setting: Setting, seed: int) -> dict[str, tuple[float, int]]:
 
 
 def main() -> int:
-    truths = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    truths = int(sys.argv[1]) if len(sys.argv) > 1 else 150
     warnings.simplefilter("ignore", gf.JitterWarning)  # truths are drawn without noise
     print(f"{truths} truths each; band of 95 % holds, and p that ranks are uniform")
     for setting in SETTINGS:
