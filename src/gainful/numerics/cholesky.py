@@ -23,6 +23,7 @@ from gainful.numerics.blas import matmul
 Array = NDArray[np.float64]
 
 _ROUNDING = 2.0 * float(np.finfo(float).eps)  # of a diagonal entry: a pivot (squared) below it has no digits left
+_SMALL = 4096  # numbers on the right-hand side of a triangular system
 _JITTERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
 
@@ -116,11 +117,12 @@ def _triangular(lower: Array, rhs: Array, transposed: bool = False) -> Array:
     """L⁻¹ rhs or L⁻ᵀ rhs.
 
     By dtrsm, which is two to three times as fast as LAPACK's dtrtrs here and leaves small systems to one thread. Rows
-    of a C-ordered array are columns of its transpose, so that (L⁻¹ B)ᵀ = Bᵀ L⁻ᵀ needs no copy in another order.
+    of a large C-ordered array are columns of its transpose, so that (L⁻¹ B)ᵀ = Bᵀ L⁻ᵀ needs no copy in another order;
+    of a small one every column is worked out as if it were alone, to the last digit.
     """
     if rhs.ndim == 1:
         return np.asarray(lapack.dtrtrs(lower, rhs, lower=1, trans=int(transposed))[0])
-    if rhs.flags.c_contiguous and not rhs.flags.f_contiguous:
+    if rhs.size > _SMALL and rhs.flags.c_contiguous:
         return np.asarray(blas.dtrsm(1.0, lower, rhs.T, side=1, lower=1, trans_a=int(not transposed)).T)
     return np.asarray(blas.dtrsm(1.0, lower, rhs, lower=1, trans_a=int(transposed)))
 

@@ -41,7 +41,7 @@ def on_grid(place: Array, low: Array, high: Array) -> Array:
     """The nearest place (..., d) of a grid of 2⁻³⁰ of each range, the ends of the range included.
 
     >>> on_grid(np.array([0.1 + 1e-12, 2.0]), np.zeros(2), np.full(2, 2.0)).tolist()
-    [0.10000000149011612, 2.0]
+    [0.09999999962747097, 2.0]
     """
     width = np.where(high > low, high - low, 1.0)
     steps = np.round((place - low) / width / _GRID) * _GRID
