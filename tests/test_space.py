@@ -123,7 +123,8 @@ def test_a_part_of_a_box_gives_candidates_inside_it():
 def test_a_constraint_that_leaves_nothing_leaves_no_candidates():
     box = gf.Space(gf.Real("x", 0, 1))
     assert len(box.where(gf.Within(x=(2.0, None))).candidates(5, rng=0)) == 0
-    assert len(box.where(lambda X: X[:, 0] > 2).candidates(5, rng=0)) == 0
+    with pytest.warns(gf.GainfulWarning, match="Integer"):
+        assert len(box.where(lambda X: X[:, 0] > 2).candidates(5, rng=0)) == 0
 
 
 def test_a_part_of_a_pool_is_its_rows():

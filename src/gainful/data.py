@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.checks import (
     column_names,
     finite_table,
+    is_number,
     is_whole,
     listed,
     numbers,
@@ -29,6 +30,7 @@ from gainful.checks import (
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout, lay_out
+from gainful.space import Places, code_in, in_words, natural_in, require_places
 
 __all__ = ["Batch", "Data", "Query", "as_queries", "require_instrument"]
 
@@ -41,21 +43,39 @@ _SHAPES = {"place": "(n, d)", "pair": "(n, 2, d), a pair of places each", "set":
 class Query:
     """An instrument and the place, or places, to use it at: (d,), a pair (2, d) or a set (k, d).
 
+    With a `space` the place is given as people speak of it, levels by name: a row in the order of the space, or a
+    mapping from names to values. `place` has its codes, `at` and `query["name"]` its values, `words` says it.
+
     `number` is the campaign's own, None for a query that no campaign asked; `columns` are the names of the table that
     the place was a row of, if it was one.
 
     >>> from gainful.instruments import Point
     >>> Query(Point(noise=0.1, name="lab"), [0.2, 0.5])
     Query(lab at (0.2, 0.5))
+    >>> from gainful.space import Categorical, Real, Space
+    >>> space = Space(Real("temperature", 20, 90, unit="°C"), Categorical("catalyst", ["Pd", "Ni"]))
+    >>> query = Query(Point(noise=0.1, name="lab"), {"catalyst": "Ni", "temperature": 40}, space=space)
+    >>> query, query.place.tolist(), query["catalyst"]
+    (Query(lab at temperature 40 °C, catalyst Ni), [40.0, 1.0], 'Ni')
     """
 
     instrument: Instrument
     place: Array
     number: int | None
     columns: tuple[str, ...] | None
+    space: Places | None
 
-    def __init__(self, instrument: Instrument, place: ArrayLike, number: int | None = None) -> None:
-        queries, _ = as_queries(instrument, place, "place")
+    def __init__(
+        self, instrument: Instrument, place: Any, number: int | None = None, space: Places | None = None
+    ) -> None:
+        require_instrument(instrument)
+        if space is not None:
+            require_places("space", space)
+            place = _codes(instrument, place, space, "place", one=True)
+        elif _is_worded(place):
+            remedy = "give the space that has these names: Query(instrument, place, space=space)"
+            raise InvalidInput("place", "numbers, or a space to read it by", place, remedy)
+        queries, _ = as_given(instrument, place, "place")
         if len(queries) != 1:
             raise InvalidInput("place", "one query", f"{len(queries)} of them", "make one Query of each")
         if number is not None:
@@ -65,11 +85,68 @@ class Query:
         object.__setattr__(self, "instrument", instrument)
         object.__setattr__(self, "place", own)
         object.__setattr__(self, "number", number)
-        object.__setattr__(self, "columns", column_names(place))
+        object.__setattr__(self, "columns", column_names(place) if space is None else column_names(space))
+        object.__setattr__(self, "space", space)
+
+    def seen_in(self, space: Places | None) -> Query:
+        """The same query, whose codes are read by this space."""
+        return self._with(space=space)
+
+    def using(self, instrument: Instrument) -> Query:
+        """The same query with what has been learned about its instrument."""
+        return self._with(instrument=instrument)
+
+    def _with(self, **changes: Any) -> Query:
+        new = object.__new__(Query)
+        for each in ("instrument", "place", "number", "columns", "space"):
+            object.__setattr__(new, each, changes.get(each, getattr(self, each)))
+        return new
+
+    @property
+    def at(self) -> Any:
+        """The place as people speak of it, by name, None for what is absent; of a pair or a set, a tuple of them."""
+        rows = np.atleast_2d(self.place)
+        if self.space is not None:
+            found = tuple(natural_in(self.space, row) for row in rows)
+        else:
+            names = self.columns or tuple(f"x{i}" for i in range(rows.shape[1]))
+            found = tuple(dict(zip(names, row.tolist(), strict=True)) for row in rows)
+        return found[0] if self.place.ndim == 1 else found
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of one coordinate; of a pair or a set, a tuple of them."""
+        at = self.at
+        several = at if isinstance(at, tuple) else (at,)
+        require(
+            isinstance(name, str) and name in several[0], "name", f"one of {list(several[0])}", name, "see query.at"
+        )
+        return tuple(each[name] for each in several) if isinstance(at, tuple) else at[name]
+
+    @property
+    def item(self) -> Any:
+        """The name of the pool's item at the place, None where items have none; of a pair or a set, a tuple of them."""
+        whole = getattr(self.space, "whole", self.space)
+        named = getattr(whole, "item", lambda row: None)
+        found = tuple(named(row) for row in np.atleast_2d(self.place))
+        return found[0] if self.place.ndim == 1 else found
+
+    @property
+    def words(self) -> str:
+        """The place in words, such as "temperature 40 °C, catalyst Pd"."""
+        rows = np.atleast_2d(self.place)
+        if self.space is None or column_names(self.space) is None:
+            return ", ".join(f"({', '.join(f'{x:.6g}' for x in row)})" for row in rows)
+        said = [in_words(self.space, row) for row in rows]
+        return said[0] if self.place.ndim == 1 else ", ".join(f"({each})" for each in said)
 
     @property
     def cost(self) -> float:
         return self.instrument.cost
+
+    @property
+    def seen(self) -> Array:
+        """The places that the instrument looks at, (k, d), with the number of the function where there are several."""
+        return np.atleast_2d(self.instrument.sees(self.place[None])[0])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Query):
@@ -81,9 +158,8 @@ class Query:
         return hash((self.instrument, self.place.tobytes(), self.number))
 
     def __repr__(self) -> str:
-        places = [f"({', '.join(f'{x:.6g}' for x in row)})" for row in np.atleast_2d(self.place)]
         numbered = "" if self.number is None else f" {self.number}"
-        return f"Query{numbered}({self.instrument.label} at {', '.join(places)})"
+        return f"Query{numbered}({self.instrument.label} at {self.words})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +183,8 @@ class Batch:
 class Data:
     """The queries and answers so far; adding or removing gives a new value.
 
+    With a `space` places are added as people speak of them: tables with level names, rows, mappings.
+
     >>> from gainful.instruments import Point
     >>> data = Data().add(Point(noise=0.1), [[0.0], [1.0]], [0.3, 0.7])
     >>> len(data), len(data.without(0))
@@ -116,6 +194,13 @@ class Data:
     batches: tuple[Batch, ...] = ()
     _layout: Layout | None = None  # where it is known: joining extends it, other instruments keep its indices
     names: tuple[str, ...] | None = None  # what a space calls the coordinates, where there is one
+    space: Places | None = None
+
+    def __post_init__(self) -> None:
+        if self.space is not None:
+            require_places("space", self.space)
+            if self.names is None:
+                object.__setattr__(self, "names", column_names(self.space))
 
     def __repr__(self) -> str:
         counts: Counter[str] = Counter()
@@ -128,13 +213,20 @@ class Data:
 
         The columns of a table are taken in their order; a later table whose columns are called otherwise is refused.
         """
-        queries, single = as_queries(instrument, X)
+        require_instrument(instrument)
+        if self.space is not None:
+            X = _codes(instrument, X, self.space, "X", one=False)
+        queries, single = as_given(instrument, X)
         columns = column_names(X)
         require_columns("X", columns, self.columns)
+        if self.batches and (instrument.outputs is None) != (self.batches[0].instrument.outputs is None):
+            raise InvalidInput(
+                "instrument", "an output of every instrument, or of none", instrument, "say which function each sees"
+            )
         if single and _axes(answers) != instrument.answer_axes:
             raise InvalidInput(
                 "X",
-                f"an array of shape {_SHAPES[instrument.query]} for several answers",
+                f"an array of shape {_SHAPES[instrument.asks]} for several answers",
                 f"shape {np.shape(X)}",
                 "use .reshape(-1, 1) for places in one dimension",
             )
@@ -151,7 +243,7 @@ class Data:
         queries.flags.writeable = canonical.flags.writeable = False
         if not len(queries):
             return self
-        return Data((*self.batches, Batch(instrument, queries, canonical, columns)), names=self.names)
+        return Data((*self.batches, Batch(instrument, queries, canonical, columns)), None, self.names, self.space)
 
     def join(self, more: Data) -> Data:
         """These observations, then those."""
@@ -163,8 +255,8 @@ class Data:
         require_columns("more", more.columns, self.columns)
         batches = (*self.batches, *more.batches)
         if self._layout is None or not (self.batches and more.batches):
-            return Data(batches, names=self.names or more.names)
-        return Data(batches, self._layout.append(more.layout), self.names or more.names)
+            return Data(batches, None, self.names or more.names, self.space)
+        return Data(batches, self._layout.append(more.layout), self.names or more.names, self.space)
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
@@ -188,7 +280,7 @@ class Data:
                 out.append(batch)
             elif mine.any():
                 out.append(batch.take(np.flatnonzero(mine)))
-        return Data(tuple(out), names=self.names)
+        return Data(tuple(out), None, self.names, self.space)
 
     def called(self, names: Sequence[str]) -> Data:
         """The same data with the names that a space has for the coordinates: a table in another order is refused."""
@@ -199,7 +291,7 @@ class Data:
         """The same answers read by other instruments (for instance with learned noise)."""
         batches = tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches)
         # An optimiser comes here for every theta.
-        return Data(batches, self.layout.with_instruments(changed), self.names)
+        return Data(batches, self.layout.with_instruments(changed), self.names, self.space)
 
     def __len__(self) -> int:
         return sum(len(batch) for batch in self.batches)
@@ -210,6 +302,18 @@ class Data:
         if self.names is not None:
             return len(self.names)
         return int(self.batches[0].X.shape[-1]) if self.batches else None
+
+    @property
+    def coordinates(self) -> int | None:
+        """How many coordinates f has: one more than a place where there are several functions; None if not known."""
+        return int(self.batches[0].instrument.sees(self.batches[0].X[:1]).shape[-1]) if self.batches else None
+
+    def admits(self, coordinates: int) -> bool:
+        """Whether f may have so many coordinates."""
+        known, named = self.coordinates, self.dimensions
+        if known is None and named is not None:  # a space, and no answer that says whether there are several functions
+            return coordinates in (named, named + 1)
+        return known is None or coordinates == known
 
     @cached_property
     def columns(self) -> tuple[str, ...] | None:
@@ -240,6 +344,33 @@ def _axes(answers: ArrayLike) -> int | None:
         return None
 
 
+def _codes(instrument: Instrument, place: Any, space: Places, argument: str, *, one: bool) -> Any:
+    """A place, or several, as codes in the shape that the instrument's queries have."""
+    if instrument.query == "place":
+        rows = code_in(space, place, argument)
+        return rows[0] if len(rows) == 1 and (one or _is_one(place)) else rows
+    several = listed(place)
+    if one or several is None:
+        return code_in(space, place, argument)
+    return np.stack([code_in(space, each, argument) for each in several]) if several else np.zeros((0, 2, 1))
+
+
+def _is_one(place: Any) -> bool:
+    """Whether this is one place and not a table of one row."""
+    if isinstance(place, Mapping):
+        return all(listed(value) is None for value in place.values())
+    several = listed(place)
+    return several is not None and all(listed(each) is None and not isinstance(each, Mapping) for each in several)
+
+
+def _is_worded(place: Any) -> bool:
+    """Whether a place is given by names, or has text in it."""
+    rows = place if isinstance(place, list | tuple) else [place]
+    values = [each for row in rows for each in (row if isinstance(row, list | tuple) else [row])]
+    text = any(isinstance(each, str) for each in values) and any(is_number(each) for each in values)
+    return text or any(isinstance(each, Mapping) for each in values)
+
+
 def require_instrument(instrument: object, argument: str = "instrument") -> None:
     """Refuse what is no instrument, its class for instance."""
     if not isinstance(instrument, Instrument):
@@ -247,16 +378,27 @@ def require_instrument(instrument: object, argument: str = "instrument") -> None
 
 
 def as_queries(instrument: Instrument, X: ArrayLike, argument: str = "X") -> tuple[Array, bool]:
-    """X in the shape that the instrument's queries have, and whether it was one query without its leading axis."""
+    """What queries X look at, in the shape that the instrument's have, and whether X was one query without its leading
+    axis. Of several functions that is (n, k, d + 1), see `Instrument.sees`, and such an array is taken as it is."""
+    queries, single = as_given(instrument, X, argument)
+    return instrument.sees(queries), single
+
+
+def as_given(instrument: Instrument, X: ArrayLike, argument: str = "X") -> tuple[Array, bool]:
+    """X in the shape that users give the instrument's queries in, and whether it was one without its leading axis."""
     require_instrument(instrument)
-    array = numbers(argument, X, f"numbers of shape {_SHAPES[instrument.query]}")
-    wanted = 2 if instrument.query == "place" else 3
+    array = numbers(argument, X, f"numbers of shape {_SHAPES[instrument.asks]}")
+    if instrument.outputs is not None and array.ndim == 3 and array.shape[2] > 1:
+        given = array[:, 0, :-1]
+        if np.array_equal(instrument.sees(given), array):
+            return given, False
+    wanted = 2 if instrument.asks == "place" else 3
     single = array.ndim == wanted - 1
     queries = array[None] if single else array
     if queries.ndim != wanted or (instrument.query == "pair" and queries.shape[1] != 2) or 0 in queries.shape[1:]:
         raise InvalidInput(
             argument,
-            f"an array of shape {_SHAPES[instrument.query]}",
+            f"an array of shape {_SHAPES[instrument.asks]}",
             f"shape {array.shape}",
             "use .reshape(-1, 1) for places in one dimension",
         )

@@ -1,7 +1,25 @@
 """Covariances as composable values, each with its pullback."""
 
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
+from gainful.kernels.categories import Exchangeable, Similarity
 from gainful.kernels.simple import Linear, Periodic
-from gainful.kernels.stationary import SE, Matern, RationalQuadratic
+from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
+from gainful.kernels.warped import Warped, warped
 
-__all__ = ["SE", "Constant", "Kernel", "Linear", "Matern", "On", "Periodic", "Product", "RationalQuadratic", "Sum"]
+__all__ = [
+    "SE",
+    "Constant",
+    "Exchangeable",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "On",
+    "Periodic",
+    "Product",
+    "RationalQuadratic",
+    "Similarity",
+    "Stationary",
+    "Sum",
+    "Warped",
+    "warped",
+]

@@ -156,6 +156,10 @@ def _along_inputs(rows: Callable[[Array], Array], X: Array, around: Array) -> Ar
     return out
 
 
+def _all_text(values: list[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
 def _lift(value: Kernel | float) -> Kernel:
     if not isinstance(value, Kernel) and not is_number(value):
         raise InvalidInput("kernel", "a kernel, or a positive number", value, "such as SE() + Linear(), or 2.0 * SE()")
@@ -264,13 +268,23 @@ class On(Kernel):
 
         return [[slot._replace(dims=seen(slot)) for slot in group] for group in self.base.groups()]
 
+    def widened(self, dimensions: int) -> Self:
+        return replace(self, base=self.base.widened(len(self.dims)))
+
     def bind(self, names: Sequence[str]) -> Self:
-        names = require_names("names", names, "those of the space")
-        unknown = [d for d in self.dims if isinstance(d, str) and d not in names]
+        given = listed(names) or []
+        # A conditional number has two columns, which stand together.
+        known = require_names("names", list(dict.fromkeys(given)) if _all_text(given) else names, "those of the space")
+        unknown = [d for d in self.dims if isinstance(d, str) and d not in known]
         if unknown:
-            raise InvalidInput("dims", f"names among {list(names)}", unknown, "use the space's own dimension names")
-        columns = tuple(list(names).index(d) if isinstance(d, str) else d for d in self.dims)
-        return replace(self, base=self.base.bind([names[c] for c in columns]), dims=columns)
+            raise InvalidInput("dims", f"names among {known}", unknown, "use the space's own dimension names")
+        called = [[i for i, name in enumerate(given) if name == d] if isinstance(d, str) else [d] for d in self.dims]
+        columns = tuple(int(i) for each in called for i in each)
+        # One column more than the space has is the number of the function, where instruments see several.
+        if max(columns) > len(given):
+            expected = f"columns below {len(given)}, the number of coordinates"
+            raise InvalidInput("dims", expected, columns, "check the space and dims")
+        return replace(self, base=self.base.bind([[*given, "output"][c] for c in columns]), dims=columns)
 
     def _see(self, X: Array) -> Array:
         columns = self.columns

@@ -61,7 +61,8 @@ class Stationary(Kernel):
         def back(G: Array) -> Array:
             slope, own = weights(G)
             squares = -2.0 * weighted_squares(slope, X, Z, self.lengthscale)
-            lengths = squares if np.ndim(self.lengthscale) else np.array([squares.sum()])
+            own_each = np.ndim(self.lengthscale) and np.shape(self.lengthscale)[-1] == len(squares)
+            lengths = squares if own_each else np.array([squares.sum()])
             return np.concatenate([lengths, [dot(G, K)], own])
 
         return K, back

@@ -1,7 +1,8 @@
 """The next query: the best of all instruments at all places, by the goal's score.
 
 In a pool every place is scored. In a box quasi-random candidates are scored first, and the best of them climb the score
-along its gradient (`ascend`). Pairs and sets are made of the candidates.
+along its gradient (`ascend`), with steps between whole numbers and categories. Pairs and sets are made of the
+candidates.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gainful.inference.posterior import Posterior, Predictive
 from gainful.information.readings import checked
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
+from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
 from gainful.selection.ties import best_first, better, first_best
 from gainful.space import Places, Pool, Restricted, require_places
@@ -31,6 +33,7 @@ __all__ = ["Choice", "Option", "Search", "candidates", "choose"]
 Array = NDArray[np.float64]
 
 _ALL = 2**62
+_FEW = 100_000  # places of a box without real dimensions, to draw from
 _FINALISTS = 32
 _MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
@@ -114,12 +117,12 @@ def _require_choosable(goal: object, belief: object, options: Any, search: objec
 
 
 def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:
-    drawn: dict[tuple[int, str], Array | Predictive] = {}
+    drawn: dict[tuple[int, str, bool], Array | Predictive] = {}
     best: tuple[Instrument, Array, float] | None = None
     for option in options:
         instrument = option.instrument
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
-        key = id(option.space), instrument.query
+        key = id(option.space), instrument.asks, instrument.outputs is None
         if key not in drawn:
             drawn[key] = scoring.predict(instrument, candidates(option, rng, search))
         places = drawn[key]
@@ -135,8 +138,8 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         i = _best_of(scoring, instrument, places, scores)
         place, score = places[i], float(scores[i])
         if search.climbers and continuous(option.space) and np.isfinite(scores).all():
-            starts = best_first(scores)[: search.climbers]
-            climbed = ascend(scoring, instrument, option.space, np.array(places[starts]), option.distinct)
+            starts = _starts(np.asarray(places), scores, option.space, search.climbers)
+            climbed = ascend(scoring, instrument, option.space, starts, option.distinct)
             if better(climbed[1], score):
                 place, score = climbed
         if best is None or better(score, best[2]):
@@ -144,20 +147,33 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
     return None if best is None else Choice(Query(best[0], best[1]), best[2])
 
 
+def _starts(places: Array, scores: Array, space: Places, climbers: int) -> Array:
+    """The best candidates; where coordinates cannot climb, also the best that differ in those from each other."""
+    order = best_first(scores)
+    chosen = list(order[:climbers])
+    held = Chart(space).discrete
+    if held:
+        kept = places[order][..., held].reshape(len(order), -1)
+        unlike = [order[i] for i in np.sort(np.unique(kept, axis=0, return_index=True)[1])[:climbers]]
+        half = chosen[: (climbers + 1) // 2]
+        chosen = list(dict.fromkeys([*half, *unlike, *chosen]))[:climbers]
+    return np.array(places[chosen])
+
+
 def _by_chance(option: Option, rng: np.random.Generator, search: Search) -> Choice | None:
     """A random place of the option, or as many different ones as its instrument takes."""
     instrument, space = option.instrument, option.space
     most = instrument.most_places or search.set_size
-    size = {"place": 1, "pair": 2, "set": min(search.set_size, most)}[instrument.query]
-    if continuous(space):
+    size = {"place": 1, "pair": 2, "set": min(search.set_size, most)}[instrument.asks]
+    if continuous(space) and not _few(space):
         # The first place of each shifted sequence is uniform, and sequences are shifted independently.
         places = np.concatenate([space.candidates(1, rng) for _ in range(size)])
     else:
-        whole = space.candidates(_ALL, rng)
+        whole = space.candidates(_ALL if not continuous(space) else _FEW, rng)
         places = whole[rng.permutation(len(whole))[:size]]
     if len(places) < size:
         return None
-    return Choice(Query(instrument, places[0] if instrument.query == "place" else places), float("nan"))
+    return Choice(Query(instrument, places[0] if instrument.asks == "place" else places), float("nan"))
 
 
 def continuous(space: Places) -> bool:
@@ -167,15 +183,21 @@ def continuous(space: Places) -> bool:
     return not isinstance(space, Pool)
 
 
+def _few(space: Places) -> bool:
+    """Whether a box has so few places that all of them can be listed."""
+    whole = space.whole if isinstance(space, Restricted) else space
+    return bool(getattr(whole, "size", np.inf) <= _FEW)
+
+
 def candidates(option: Option, rng: np.random.Generator, search: Search) -> Array:
     """Queries of the option's instrument to choose from: (M, d), pairs (M, 2, d) or sets (M, k, d).
 
     In a pool every place, or all pairs where they are no more than `search.candidates`.
     """
     places = option.space.candidates(search.candidates if continuous(option.space) else _ALL, rng)
-    if option.instrument.query == "pair":
+    if option.instrument.asks == "pair":
         return places[_subsets(len(places), 2, search.candidates, rng)]
-    if option.instrument.query == "set":
+    if option.instrument.asks == "set":
         size = min(search.set_size, option.instrument.most_places or search.set_size)
         return places[_subsets(len(places), size, min(search.candidates, _MOST_SETS), rng)]
     return places

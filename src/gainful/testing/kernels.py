@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
 from gainful.testing.differences import assert_close, gradient
 
+Array = NDArray[np.float64]
 
-def check_kernel(kernel: Kernel, dimensions: int, seed: int = 0) -> None:
+
+def check_kernel(
+    kernel: Kernel,
+    dimensions: int,
+    seed: int = 0,
+    *,
+    places: Callable[[int, np.random.Generator], Array] | None = None,
+) -> None:
     """Symmetric, positive semi-definite, diagonal consistent, batch consistent, pullbacks exact; theta goes both ways.
+
+    `places(n, rng)` gives n places (n, D) where the kernel is defined; by default they are anywhere about the origin.
 
     >>> from gainful.kernels import SE
     >>> check_kernel(SE(lengthscale=0.5), dimensions=2)
     """
     rng = np.random.default_rng(seed)
-    X, Z = rng.normal(size=(6, dimensions)), rng.normal(size=(5, dimensions))
+    anywhere = places or (lambda n, rng: rng.normal(size=(n, dimensions)))
+    X, Z = anywhere(6, rng), anywhere(5, rng)
     G, g = rng.normal(size=(6, 5)), rng.normal(size=6)
     theta = kernel.theta
     K = kernel(X)

@@ -1,0 +1,166 @@
+"""Kernels of one category: how alike its levels are.
+
+Both are correlations, 1 on the diagonal: the variance belongs to what they are multiplied by, as in
+`SE().on("temperature") * Exchangeable(3).on("catalyst")`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.checks import is_number, require, require_count
+from gainful.errors import InvalidInput
+from gainful.kernels.base import Kernel, Pullback, batched
+from gainful.parameters import Slot, Unstated, fraction, real
+
+__all__ = ["Exchangeable", "Similarity"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+_MOST = 10_000  # levels: a matrix of them squared is kept
+
+
+def _codes(X: Array, levels: int) -> Codes:
+    """The levels of places that have one coordinate, the position of a level."""
+    if X.shape[1] != 1:
+        raise InvalidInput("X", "one column, a category", f"{X.shape[1]}", "use .on('its name')")
+    codes = np.rint(X[:, 0]).astype(np.intp)
+    strange = (codes < 0) | (codes >= levels)
+    if np.any(strange):
+        raise InvalidInput("X", f"positions of levels, 0 to {levels - 1}", X[strange][0, 0], "check levels, and .on")
+    return codes
+
+
+@dataclass(frozen=True)
+class Exchangeable(Kernel):
+    """k(x, z) = 1 if x = z, otherwise `correlation`: levels of which none is nearer to another than the rest.
+
+    >>> Exchangeable(3, correlation=0.2)([[0.0]], [[0.0], [2.0]]).tolist()
+    [[1.0, 0.2]]
+    """
+
+    levels: int = 2
+    correlation: Any = fraction(0.5, "correlation")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "levels", _require_levels(self.levels))
+
+    def _same(self, X: Array, Z: Array) -> NDArray[np.bool_]:
+        return np.equal.outer(_codes(X, self.levels), _codes(Z, self.levels))
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return np.where(self._same(X, Z), 1.0, batched(self.correlation, 2))
+
+    def diag(self, X: Array) -> Array:
+        _codes(X, self.levels)
+        return np.ones((*np.shape(self.correlation), len(X)))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        same, r = self._same(X, Z), self.correlation
+
+        def back(G: Array) -> Array:
+            slope = r * (1.0 - r)  # of the correlation in its logit
+            return np.array([slope * float(np.sum(G, where=~same))]) if r else np.zeros(0)
+
+        return np.where(same, 1.0, r), back
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class Similarity(Kernel):
+    """k(i, j) = (w_i·w_j + [i = j]) / √((1 + |w_i|²)(1 + |w_j|²)): a correlation of its own for each pair of levels.
+
+    Each level has a vector w of `rank` loadings; levels whose vectors point the same way are alike, however many there
+    are. loadings are those of the first level, then of the second, and so on. Left out, all first loadings are 1, which
+    is Exchangeable with correlation 1/2 but for small differences that let a fit go on from there.
+
+    >>> Similarity(2, rank=1, loadings=(3.0, 3.0))([[0.0]], [[0.0], [1.0]]).round(6).tolist()
+    [[1.0, 0.9]]
+    """
+
+    levels: int = 2
+    rank: int = 1
+    loadings: Any = real(0.0, "loading", per_dimension=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _require_levels(self.levels))
+        object.__setattr__(self, "rank", require_count("rank", self.rank, 1, "1 or 2 loadings a level"))
+        require(self.rank <= self.levels, "rank", f"at most {self.levels}, the levels", self.rank, "1 or 2 will do")
+        if is_number(self.loadings) and self.loadings == 0.0:
+            object.__setattr__(self, "loadings", _beginning(self.levels, self.rank))
+        super().__post_init__()
+        size = np.shape(self.loadings)[-1] if np.ndim(self.loadings) else 1
+        expected = f"{self.levels * self.rank} numbers, {self.rank} for each level"
+        require(size == self.levels * self.rank, "loadings", expected, self.loadings, "leave them out")
+
+    def groups(self) -> list[list[Slot]]:
+        """Loadings belong to levels, not to dimensions."""
+        return [[slot._replace(dims=None) for slot in group] for group in super().groups()]
+
+    @property
+    def correlations(self) -> Array:
+        """The correlation of each pair of levels, (L, L), or with a batch of settings (S, L, L)."""
+        W, size = self._vectors()
+        C = np.einsum("...ir,...jr->...ij", W, W) + np.eye(self.levels)
+        return np.asarray(C / (size[..., :, None] * size[..., None, :]))
+
+    def _vectors(self) -> tuple[Array, Array]:
+        """w (…, L, rank), and √(1 + |w|²) of each."""
+        flat = np.asarray(self.loadings, dtype=float)
+        W = flat.reshape(*flat.shape[:-1], self.levels, self.rank)
+        return W, np.sqrt(1.0 + np.sum(W**2, axis=-1))
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        return np.asarray(self.correlations[..., x[:, None], z[None, :]])
+
+    def diag(self, X: Array) -> Array:
+        _codes(X, self.levels)
+        return np.ones((*np.shape(self.loadings)[:-1], len(X)))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        C, (W, size) = self.correlations, self._vectors()
+
+        def back(G: Array) -> Array:
+            # dL/dC, summed over the places of each pair of levels, then made symmetric.
+            pairs = np.zeros((self.levels, self.levels))
+            np.add.at(pairs, (x[:, None], z[None, :]), G)
+            pairs = pairs + pairs.T
+            np.fill_diagonal(pairs, 0.0)  # a level is as like itself as it was
+            # C_ij = a_ij/(s_i s_j): dC_ij/dw_i = w_j/(s_i s_j) − C_ij w_i/s_i².
+            weights = pairs / (size[:, None] * size[None, :])
+            shrink = np.sum(pairs * C, axis=1) / size**2
+            return np.asarray((weights @ W - shrink[:, None] * W).ravel())
+
+        return np.asarray(C[x[:, None], z[None, :]]), back
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+def _beginning(levels: int, rank: int) -> tuple[float, ...]:
+    """Loadings from which a fit can go anywhere: alike, and not quite equal."""
+    level, factor = np.arange(levels)[:, None], np.arange(rank)[None, :]
+    waves = 0.1 * np.cos(np.pi * (level + 0.5) * (factor + 1.0) / levels)
+    return tuple(Unstated(x) for x in np.where(factor == 0, 1.0 + waves, waves).ravel().tolist())
+
+
+def _require_levels(levels: Any) -> int:
+    found = require_count("levels", levels, 2, "how many levels the category has")
+    require(found <= _MOST, "levels", f"at most {_MOST}", levels, "group levels that are alike")
+    return found

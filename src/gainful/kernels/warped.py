@@ -1,0 +1,70 @@
+"""Kernels of what a space lets them see of a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.checks import require_kind
+from gainful.coordinates import Coordinates
+from gainful.kernels.base import Kernel, Pullback
+
+__all__ = ["Warped", "warped"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Warped(Kernel):
+    """k(x, z) = base(c(x), c(z)), where c gives the columns that kernels see of a place (`space.coordinates`).
+
+    >>> import gainful as gf
+    >>> space = gf.Space(gf.Real("dose", 1.0, 100.0, log=True))
+    >>> kernel = Warped(gf.SE(lengthscale=1.0), space.coordinates)
+    >>> bool(np.isclose(kernel([[1.0]], [[10.0]]), gf.SE(1.0)([[0.0]], [[np.log(10.0)]])))
+    True
+    """
+
+    base: Kernel
+    coordinates: Coordinates
+
+    def __post_init__(self) -> None:
+        require_kind("base", self.base, Kernel, "a kernel", "such as SE(), not SE")
+        require_kind("coordinates", self.coordinates, Coordinates, "coordinates", "such as space.coordinates")
+
+    def bind(self, names: Sequence[str]) -> Self:
+        """Itself: what it calls by name are its own columns, whatever the space calls its dimensions."""
+        return type(self)(self.base.bind(self.coordinates.names), self.coordinates)
+
+    def widened(self, dimensions: int) -> Self:
+        return type(self)(self.base.widened(len(self.coordinates.columns)), self.coordinates)
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        seen = self.coordinates(X)
+        return self.base.matrix(seen, seen if Z is X else self.coordinates(Z))
+
+    def diag(self, X: Array) -> Array:
+        return self.base.diag(self.coordinates(X))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        seen = self.coordinates(X)
+        return self.base.vjp(seen, seen if Z is X else self.coordinates(Z))
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        return self.coordinates.pullback(X, self.base.pullback_inputs(self.coordinates(X), self.coordinates(Z), G))
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return self.coordinates.pullback(X, self.base.pullback_diag_inputs(self.coordinates(X), g))
+
+
+def warped(kernel: Kernel, coordinates: Coordinates) -> Kernel:
+    """The kernel on these coordinates, its dimensions bound to their columns: as it is where they are the codes
+    themselves, and where it is one already."""
+    if isinstance(kernel, Warped):
+        return kernel.bind(coordinates.names)
+    bound = kernel.bind(coordinates.names)
+    return bound if coordinates.is_identity else Warped(bound, coordinates)
