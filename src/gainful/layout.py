@@ -193,17 +193,17 @@ class Layout:
 
 def lay_out(batches: Sequence[Observations]) -> Layout:
     """The layout of these observations, in their order."""
-    places = [np.zeros((0, batches[0].X.shape[-1] if batches else 0))]
+    places = [np.zeros((0, batches[0].instrument.sees(batches[0].X[:1]).shape[-1] if batches else 0))]
     first, second, sizes = [], [], []
     owners: dict[Instrument, int] = {}
     groups: dict[tuple[Instrument, int], tuple[list[Array], list[Rows]]] = {}
     place = row = 0
     for batch in batches:
-        n, paired = len(batch.X), batch.instrument.query == "pair"
-        each = 1 if batch.X.ndim == 2 else batch.X.shape[1]
+        X, paired = batch.instrument.sees(batch.X), batch.instrument.query == "pair"
+        n, each = len(X), 1 if X.ndim == 2 else X.shape[1]
         k = 1 if paired else each
         index = np.arange(place, place + n * each).reshape(n, each)
-        places.append(batch.X.reshape(n * each, -1))
+        places.append(X.reshape(n * each, -1))
         first.append(index[:, :k].ravel())
         second.append(index[:, 1] if paired else np.full(n * k, -1))
         owners.setdefault(batch.instrument, len(owners))

@@ -9,6 +9,7 @@ from gainful.testing.differences import assert_close, gradient
 
 SMOOTH = [
     (gf.Point(0.5), [0.3, -1.2]),
+    (gf.PointWithError(0.5), [[0.3, 0.4], [-1.2, 1.3]]),
     (gf.Interval(0.5), [[0.1, 0.7], [-np.inf, 0.2], [-0.4, np.inf]]),
     (gf.Ordinal([-0.4, 0.5, 0.9], 0.6), [1, 2, 3, 4]),
     (gf.Binary(), [True, False]),

@@ -71,7 +71,7 @@ def test_every_strategy_scores_alike_in_blocks(strategy, monkeypatch):
 def test_a_choice_from_a_pool_is_the_same_in_blocks(monkeypatch):
     def chosen():
         instruments = [gf.Point(0.1, cost=3.0, name="a"), ORDINAL, gf.Binary(name="b")]
-        campaign = gf.Campaign(gf.Pool(PLACES), instruments, gp=gf.GP(gf.SE(0.5)))
+        campaign = gf.Campaign(gf.Pool(PLACES), instruments, model=gf.GP(gf.SE(0.5)))
         return [campaign.ask() for _ in range(4)]
 
     whole = chosen()

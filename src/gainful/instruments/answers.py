@@ -18,7 +18,10 @@ from gainful.numerics.normal import log_ndtr_between, log_pdf
 Array = NDArray[np.float64]
 _SURE = 1e-150  # a spread below which an answer is certain
 
-__all__ = ["Answers", "DiscreteAnswers", "IntervalAnswers", "MixtureAnswers", "NormalAnswers", "NumericAnswers", "mix"]
+__all__ = [
+    "Answers", "DiscreteAnswers", "IntervalAnswers", "MeasuredAnswers", "MixtureAnswers", "NormalAnswers",
+    "NumericAnswers", "mix",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,34 @@ class NormalAnswers:
         refuse(np.isnan(given), given, "numbers", "leave missing answers out")
         sd = np.maximum(np.sqrt(self.variance), _SURE)
         return log_pdf((given - self.mean) / sd) - np.log(sd)
+
+
+@dataclass(frozen=True)
+class MeasuredAnswers:
+    """A number (y, e) that comes with its own standard error e: y is N(mean, spread + e²), `spread` being f's variance.
+
+    `variance` is y's if the error is the expected one, `noise`.
+    """
+
+    mean: Array
+    spread: Array
+    noise: float
+
+    @property
+    def variance(self) -> Array:
+        return self.spread + self.noise**2
+
+    def log_prob(self, answers: ArrayLike) -> Array:
+        """Log density of one number per place, each given its error: answers (M, 2), or (M,) with the expected one."""
+        given = numbers("answers", answers, "a number and its error for each place, or the number alone")
+        paired = given.ndim == 2 and given.shape[1] == 2
+        if np.isnan(given).any() or (paired and np.any(given[:, 1] < 0.0)):
+            raise InvalidInput(
+                "answers", "numbers, and errors that are not negative", answers, "leave missing ones out"
+            )
+        y, error = given.T if paired else (given, np.full(given.shape, self.noise))
+        y = as_numbers(y, self.mean.shape, "a number and its error for each place, or the number alone")
+        return NormalAnswers(self.mean, self.spread + error**2).log_prob(y)
 
 
 @dataclass(frozen=True)
@@ -119,7 +150,7 @@ class NumericAnswers:
         return np.asarray(self.instrument.log_partition(given, self.m, self.v).log_z)
 
 
-Answers = NormalAnswers | IntervalAnswers | DiscreteAnswers | NumericAnswers
+Answers = NormalAnswers | MeasuredAnswers | IntervalAnswers | DiscreteAnswers | NumericAnswers
 
 
 @dataclass(frozen=True, repr=False)

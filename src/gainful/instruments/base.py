@@ -17,7 +17,9 @@ it instead:
     outcomes(m, v)                   the answers that may come, or nodes and weights for averages over them
     channel()                        the reading behind the answer, so that exact formulas for information apply
     window(answers)                  the same for inference: answers that say no more than lo ≤ g + ε ≤ hi
+    reading(answers)                 of a Gaussian instrument: the number and its noise
     validate, encode, describe       answers from users, to a journal, in words
+    is_scaled, rescaled              whether f may be measured in another unit, and the instrument for it
 
 all in log space. log_prob is log_partition at v = 0.
 """
@@ -27,12 +29,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_booleans, is_number, require_count, require_name, require_positive
+from gainful.checks import as_booleans, is_number, require, require_count, require_name, require_positive, require_whole
 from gainful.errors import InvalidInput
 from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
@@ -51,11 +53,13 @@ __all__ = [
     "Term",
     "TermLikelihood",
     "YesNo",
+    "require_unit",
 ]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+_MOST_OUTPUTS = 10_000
 LARGEST = 1e100  # the largest answer in size: beyond it squares overflow
 
 
@@ -95,15 +99,23 @@ class Instrument(Parametrised, ABC):
     query: ClassVar[str] = "place"  # "place", "pair" or "set": what one query consists of
     most_places: ClassVar[int | None] = None  # of a set
     answer_axes: ClassVar[int] = 0  # 1 when one answer is itself a pair of numbers
+    answer_words: ClassVar[str] = "one answer: a number, a rank, True or False"  # what one answer looks like
     gaussian: ClassVar[bool] = False  # True when the likelihood is Gaussian in g, so that inference is exact
     log_concave: ClassVar[bool] = False  # True when log_prob is concave in g for every answer, with `derivatives`
     shifts: ClassVar[bool] = False  # True when a number's log_prob depends on answer − g alone, and has no channel
 
     cost: float = field(default=1.0, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
+    output: int | None = field(default=None, kw_only=True)  # which of several functions it sees: a last coordinate
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.output is not None:
+            words = "the number of the function that it sees: 0, 1, …"
+            object.__setattr__(self, "output", require_whole("output", self.output, 0, words))
+            require(self.output < _MOST_OUTPUTS, "output", f"a number below {_MOST_OUTPUTS}", self.output, words)
+            fits = self.query == "place" or type(self).outputs is not Instrument.outputs
+            require(fits, "output", "None for pairs and sets", self.output, "leave it out")
         require_positive("cost", self.cost, "say what one use costs")
         if self.name is not None:
             require_name("name", self.name, "leave it out, or say what people call the instrument")
@@ -146,6 +158,26 @@ class Instrument(Parametrised, ABC):
     def levels(self) -> int:
         """How many answers can be told apart, for normalised scores; a hundred of a number, as published."""
         return 100 if isinstance(self.answers, str) else len(self.answers)
+
+    @property
+    def outputs(self) -> tuple[int, ...] | None:
+        """The numbers of the functions that it sees at a place, where there are several; None where there is one."""
+        return None if self.output is None else (self.output,)
+
+    @property
+    def asks(self) -> str:
+        """What it is asked for: "place", "pair" or "set"."""
+        return "place" if self.outputs is not None else self.query
+
+    def sees(self, queries: Array) -> Array:
+        """The places that queries (n, d), (n, 2, d) or (n, k, d) look at, of these shapes; of several functions each of
+        k `outputs` is looked at, (n, k, d + 1), its number being a last coordinate."""
+        if self.outputs is None:
+            return queries
+        n, d = queries.shape
+        places = np.empty((n, len(self.outputs), d + 1))
+        places[:, :, :d], places[:, :, d] = queries[:, None], self.outputs
+        return places
 
     def channel(self) -> Channel | None:
         """The reading behind the answer; None where the answer does not come from one."""
@@ -221,6 +253,35 @@ class Instrument(Parametrised, ABC):
             return Outcomes(np.repeat(np.asarray(values)[:, None], len(m), axis=1), None)
         return Outcomes(*generic.outcomes(self, m, v))
 
+    # The unit of the function
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether all that the instrument says of f is in f's own unit, so that f may be measured in another one."""
+        return False
+
+    def rescaled(self, shift: float, factor: float) -> Self:
+        """The instrument as it sees f' = (f − shift)/factor; its answers are then those of `rescale_answers`."""
+        require_unit(shift, factor)
+        if not self.is_scaled:
+            raise InvalidInput(
+                "instrument", "one whose numbers are in the function's unit", self,
+                "f is measured by this instrument's own scale; shift and scale nothing",
+            )  # fmt: skip
+        return self._in_unit(float(shift), float(factor))
+
+    def _in_unit(self, shift: float, factor: float) -> Self:
+        raise NotImplementedError(f"{type(self).__name__} says that it is scaled, and not how")
+
+    def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
+        """Answers in canonical form when f' = (f − shift)/factor is the function; ranks and yes/no stay as they are."""
+        require_unit(shift, factor)
+        return answers
+
+    def standardised(self) -> tuple[Instrument, float]:
+        """The instrument in the unit of its own noise, and that unit, where answer − g alone counts (`shifts`)."""
+        return self, 1.0
+
     def grain(self, answers: Array) -> float | None:
         """A step of g that resolves log_prob of these answers, for sums on a lattice; None where it is not known."""
         return None
@@ -230,6 +291,15 @@ class Instrument(Parametrised, ABC):
 
         Answers of all such instruments are then treated together.
         """
+        return None
+
+    def reading(self, answers: Array) -> Array:
+        """(y, noise) of each answer of a Gaussian instrument, (n, 2): it says y = g + ε with ε ~ N(0, noise²)."""
+        noise = float(getattr(self, "noise"))  # noqa: B009 - Gaussian means it has noise, unless it says otherwise here
+        return np.column_stack([answers, np.full(len(answers), noise)])
+
+    def bits(self, m: Array, v: Array) -> Array | None:
+        """I(answer; g) in bits when g ~ N(m, v), (n,), of a set without a channel; None where it is not known."""
         return None
 
     def split(self, answers: Array, rows: Rows) -> Sequence[Term]:
@@ -247,3 +317,10 @@ class YesNo(Instrument):
 
     def validate(self, answers: ArrayLike, n: int) -> Array:
         return as_booleans(answers, n)
+
+
+def require_unit(shift: object, factor: object) -> None:
+    """Refuse what is no change of unit, f' = (f − shift)/factor."""
+    fine = is_number(shift) and bool(np.isfinite(shift))
+    require(fine, "shift", "a finite number", shift, "what becomes zero, in the function's unit")
+    require_positive("factor", factor, "what becomes one, in the function's unit")

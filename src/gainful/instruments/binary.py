@@ -1,9 +1,9 @@
-"""Yes or no, with optional guessing and lapsing."""
+"""Yes or no: whether a reading passes a threshold, with optional guessing and lapsing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,20 @@ from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Partition, YesNo
 from gainful.instruments.channel import Channel
-from gainful.parameters import fraction
+from gainful.instruments.conventional import unless_stated
+from gainful.parameters import Unstated, fraction, positive, real
 
 Array = NDArray[np.float64]
+_SURE = 1e-150  # a spread below which the answer is certain
 
 
 @dataclass(frozen=True)
 class Binary(YesNo):
-    """P(yes | f) = guess + (1 − guess − lapse) Φ(f(x)).
+    """P(yes | f) = guess + (1 − guess − lapse) Φ((f(x) − threshold)/noise).
+
+    Pass or fail: whether f(x) + ε, ε ~ N(0, noise²), exceeds a threshold in the function's unit. Left out, threshold
+    and noise are 0 and 1: then they say what f is measured in, and there is nothing to learn about them. A noise that
+    is left out beside a threshold is learned, where other answers tell the scale of f. A noise of 0 is a hard limit.
 
     A guess or lapse rate above zero makes the likelihood bounded away from zero and no longer log-concave: an answer
     that contradicts a confident belief then widens it, and its site has negative precision. Inference allows for that.
@@ -29,8 +35,12 @@ class Binary(YesNo):
 
     guess: Any = fraction(0.0, "rate")
     lapse: Any = fraction(0.0, "rate")
+    threshold: Any = unless_stated(real(0.0, "threshold"))
+    noise: Any = unless_stated(positive(1.0, "noise", zero=True))
 
     def __post_init__(self) -> None:
+        if self.threshold is not None and self.noise is None:
+            object.__setattr__(self, "noise", Unstated(1.0))  # of a threshold in some unit, unknown in that unit
         super().__post_init__()
         if not self.guess + self.lapse < 1.0:
             raise InvalidInput(
@@ -40,10 +50,32 @@ class Binary(YesNo):
     def channel(self) -> Channel:
         guess, lapse = float(self.guess), float(self.lapse)
         careless = None if self._plain else ((1.0 - guess, guess), (lapse, 1.0 - lapse))
-        return Channel(1.0, (0.0,), careless)
+        return Channel(self._noise, (self._threshold,), careless)
+
+    def mentioned(self, answers: Array) -> Array:
+        return np.zeros(0) if self.threshold is None else np.array([self._threshold])
+
+    @property
+    def is_scaled(self) -> bool:
+        return self.threshold is not None and self.noise is not None
+
+    def _in_unit(self, shift: float, factor: float) -> Self:
+        return replace(self, threshold=(self._threshold - shift) / factor, noise=self._noise / factor)
+
+    @property
+    def _threshold(self) -> float:
+        return 0.0 if self.threshold is None else float(self.threshold)
+
+    @property
+    def _noise(self) -> float:
+        return 1.0 if self.noise is None else float(self.noise)
+
+    def _ends(self, answers: Array) -> tuple[Array, Array]:
+        return window.half_line(answers, self._threshold)
 
     def log_prob(self, answers: Array, g: Array) -> Array:
-        log_phi = log_ndtr(np.where(answers == 1.0, g, -g))
+        z = (g - self._threshold) / max(self._noise, _SURE)
+        log_phi = log_ndtr(np.where(answers == 1.0, z, -z))
         return log_phi if self._plain else self._weights(answers, log_phi)[0]
 
     def _floor(self, answers: Array) -> Array:
@@ -64,7 +96,7 @@ class Binary(YesNo):
         return log_z, np.exp(log_careful - log_z), np.exp(log_floor - log_z)
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
-        probit = window.partition(*window.half_line(answers), 1.0, m, v)
+        probit = window.partition(*self._ends(answers), self._noise, m, v)
         if self._plain:
             return probit
         log_z, careful, careless = self._weights(answers, probit.log_z)
@@ -74,7 +106,7 @@ class Binary(YesNo):
         return Partition(log_z, d1, d2, careless + careful * probit.shrink + v * spread, third, fourth)
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
-        probit = window.derivatives(*window.half_line(answers), 1.0, g)
+        probit = window.derivatives(*self._ends(answers), self._noise, g)
         if self._plain:
             return probit
         log_p, careful, careless = self._weights(answers, probit.log_p)
@@ -83,22 +115,27 @@ class Binary(YesNo):
         return Derivatives(log_p, careful * probit.d1, second, third)
 
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
+        ends, yes = self._ends(answers), answers == 1.0
+        probit = window.partition(*ends, self._noise, m, v)
+        log_z, careful, _ = self._weights(answers, probit.log_z)
+        with np.errstate(over="ignore"):  # without a floor, where it is not used
+            phi, one = np.exp(probit.log_z - log_z), np.exp(-log_z)
         columns = []
-        log_phi = window.partition(*window.half_line(answers), 1.0, m, v).log_z
-        log_z = self._weights(answers, log_phi)[0]
-        phi, one = np.exp(log_phi - log_z), np.exp(-log_z)
-        yes = answers == 1.0
         if self.guess > 0.0:
             columns.append(self.guess * (1.0 - self.guess) * np.where(yes, one - phi, -phi))
         if self.lapse > 0.0:
             columns.append(self.lapse * (1.0 - self.lapse) * np.where(yes, -phi, one - phi))
+        if self.threshold is not None:
+            columns.append(-careful * probit.d1)
+        if self.noise is not None and self.noise > 0.0:
+            columns.append(careful * window.pullback_noise(*ends, self._noise, m, v))
         return np.column_stack(columns) if columns else np.zeros((len(m), 0))
 
     def window(self, answers: Array) -> Array | None:
-        return window.bounds(*window.half_line(answers), 1.0) if self._plain else None
+        return window.bounds(*self._ends(answers), self._noise) if self._plain else None
 
     def predict(self, m: Array, v: Array) -> DiscreteAnswers:
-        z = m / np.sqrt(1.0 + v)
+        z = (m - self._threshold) / np.maximum(np.sqrt(v + self._noise**2), _SURE)
         logs = [log_ndtr(-z), log_ndtr(z)]
         if not self._plain:
             logs = [
@@ -107,7 +144,7 @@ class Binary(YesNo):
         return DiscreteAnswers((0.0, 1.0), np.column_stack(logs))
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
-        p = np.exp(self.derivatives(np.ones_like(g), g).log_p)
+        p = np.exp(self.log_prob(np.ones_like(g), g))
         return (rng.random(np.shape(g)) < p).astype(float)
 
 

@@ -15,7 +15,8 @@ from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Partition, Rows, Term, YesNo
 from gainful.instruments.binary import Binary
 from gainful.instruments.channel import Channel
-from gainful.numerics.normal import hazard, log_pdf
+from gainful.numerics.lower_orthant import orthant_slopes
+from gainful.numerics.normal import hazard
 from gainful.numerics.orthant import log_any_above, log_mvn_cdf
 
 Array = NDArray[np.float64]
@@ -54,7 +55,7 @@ class Detection(YesNo):
         yes = answers == 1.0
         log_z = np.where(yes, log_yes, log_no)
         sign = np.where(yes, -1.0, 1.0)
-        gradient, hessian = _orthant_derivatives(m, cov, log_z)
+        gradient, hessian = orthant_slopes(m, cov, log_z)
         d1 = sign[:, None] * gradient
         d2 = sign[:, None, None] * hessian - d1[:, :, None] * d1[:, None, :]
         return Partition(log_z, d1, d2, np.ones_like(log_z))
@@ -96,43 +97,3 @@ class Detection(YesNo):
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         heard = g + rng.standard_normal(np.shape(g)) > 0.0
         return heard.any(axis=-1).astype(float)
-
-
-def _orthant_derivatives(m: Array, cov: Array, log_z: Array) -> tuple[Array, Array]:
-    """∇Q/Z and ∇²Q/Z for Q(m) = P(x ≤ 0), x ~ N(m, cov); each derivative is an orthant of fewer dimensions.
-
-    ∂Q/∂m_a = −N(0; m_a, c_aa) Q₋ₐ with the others conditioned on x_a = 0, likewise the mixed second derivatives; the
-    diagonal ones follow from c_aa ∂²Q/∂m_a² = −m_a ∂Q/∂m_a − Σ_{b≠a} c_ab ∂²Q/∂m_a∂m_b.
-    """
-    n, k = m.shape
-    gradient, hessian = np.zeros((n, k)), np.zeros((n, k, k))
-    for a in range(k):
-        gradient[:, a] = -_conditioned(m, cov, [a], log_z)
-        for b in range(a):
-            hessian[:, a, b] = hessian[:, b, a] = _conditioned(m, cov, [a, b], log_z)
-    for a in range(k):
-        others = [b for b in range(k) if b != a]
-        coupling = np.sum(cov[:, a, others] * hessian[:, a, others], axis=1)
-        hessian[:, a, a] = -(m[:, a] * gradient[:, a] + coupling) / cov[:, a, a]
-    return gradient, hessian
-
-
-def _conditioned(m: Array, cov: Array, fixed: list[int], log_z: Array) -> Array:
-    """exp(log N(0; m_fixed, cov_fixed) + log P(rest ≤ 0 | x_fixed = 0) − log Z), (n,)."""
-    rest = [j for j in range(m.shape[1]) if j not in fixed]
-    inner = cov[:, fixed][:, :, fixed]
-    if len(fixed) == 1:
-        sd = np.sqrt(inner[:, 0, 0])
-        log_density = log_pdf(m[:, fixed[0]] / sd) - np.log(sd)
-    else:
-        det = inner[:, 0, 0] * inner[:, 1, 1] - inner[:, 0, 1] ** 2
-        a, b = m[:, fixed[0]], m[:, fixed[1]]
-        quadratic = (inner[:, 1, 1] * a**2 - 2.0 * inner[:, 0, 1] * a * b + inner[:, 0, 0] * b**2) / det
-        log_density = -0.5 * quadratic - 0.5 * np.log(det) - np.log(2.0 * np.pi)
-    if not rest:
-        return np.exp(log_density - log_z)
-    cross = cov[:, rest][:, :, fixed]
-    gain = np.swapaxes(np.linalg.solve(inner, np.swapaxes(cross, 1, 2)), 1, 2)
-    mean = m[:, rest] - np.einsum("nrf,nf->nr", gain, m[:, fixed])
-    spread = cov[:, rest][:, :, rest] - gain @ np.swapaxes(cross, 1, 2)
-    return np.exp(log_density + log_mvn_cdf(-mean, spread) - log_z)

@@ -26,6 +26,7 @@ __all__ = [
     "pullback_theta",
     "tilted_by",
     "validate",
+    "weighed",
 ]
 
 Array = NDArray[np.float64]
@@ -152,7 +153,11 @@ def outcomes(likelihood: Generic, m: Array, v: Array) -> tuple[Array, Array]:
     """Nodes (Q, M) and weights (Q, M) for averages over a number, a positive number or a count to be answered."""
     if not len(m):
         return np.zeros((1, 0)), np.zeros((1, 0))
-    nodes, measure = answer_nodes(likelihood, m, v)
+    return weighed(likelihood, *answer_nodes(likelihood, m, v), m, v)
+
+
+def weighed(likelihood: Generic, nodes: Array, measure: Array, m: Array, v: Array) -> tuple[Array, Array]:
+    """Answers (Q, M) and their weights (Q, M), from what each stands for and how likely it is."""
     flat = nodes.ravel()
     repeated = (np.tile(part, len(nodes)) for part in (m, v))
     log_z = likelihood.log_partition(flat, *repeated).log_z.reshape(nodes.shape)

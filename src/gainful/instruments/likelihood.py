@@ -48,12 +48,20 @@ class Likelihood(Instrument):
     possible: tuple[Any, ...] | str
 
     def __init__(
-        self, log_prob: LogProb, simulate: Simulate, *, answers: Any, cost: float = 1.0, name: str | None = None
+        self,
+        log_prob: LogProb,
+        simulate: Simulate,
+        *,
+        answers: Any,
+        cost: float = 1.0,
+        name: str | None = None,
+        output: int | None = None,
     ) -> None:
         for argument, function in (("log_prob", log_prob), ("simulate", simulate)):
             if not callable(function) or not hasattr(function, "__name__") or isinstance(function, type):
                 raise InvalidInput(argument, "a named function", function, "use def: a journal writes down its name")
         own = {"functions": (log_prob, simulate), "possible": _possible(answers), "cost": cost, "name": name}
+        own["output"] = output
         for attribute, value in own.items():
             object.__setattr__(self, attribute, value)
         self.__post_init__()

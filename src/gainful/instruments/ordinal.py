@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,10 +41,23 @@ class Ordinal(Instrument):
         return Channel(float(self.noise), tuple(float(t) for t in self.thresholds))
 
     def mentioned(self, answers: Array) -> Array:
-        return np.asarray(self.thresholds, dtype=float)
+        """The middle of the bin that each answer lies in; the outermost bins reach as far as their neighbours do."""
+        edges = np.asarray(self.thresholds, dtype=float)
+        if len(edges) == 1:
+            return edges
+        middles = 0.5 * (edges[1:] + edges[:-1])
+        first, last = edges[0] - 0.5 * (edges[1] - edges[0]), edges[-1] + 0.5 * (edges[-1] - edges[-2])
+        return np.concatenate([[first], middles, [last]])[np.rint(answers).astype(int) - 1]
 
     def describe(self, answer: Any) -> str:
         return f"rank {int(answer)} of {self.levels}"
+
+    @property
+    def is_scaled(self) -> bool:
+        return True
+
+    def _in_unit(self, shift: float, factor: float) -> Self:
+        return replace(self, thresholds=[(t - shift) / factor for t in self.thresholds], noise=self.noise / factor)
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         return self.derivatives(answers, g).log_p

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.checks import as_numbers, refuse
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import NormalAnswers
-from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition, require_unit
 from gainful.instruments.channel import Channel
 from gainful.numerics.quadrature import normal_lattice
 from gainful.parameters import positive
@@ -42,14 +42,22 @@ class Point(Instrument):
     def mentioned(self, answers: Array) -> Array:
         return answers
 
+    @property
+    def is_scaled(self) -> bool:
+        return True
+
+    def _in_unit(self, shift: float, factor: float) -> Self:
+        return replace(self, noise=self.noise / factor)
+
+    def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
+        require_unit(shift, factor)
+        return (answers - shift) / factor
+
     def log_prob(self, answers: Array, g: Array) -> Array:
         return self.derivatives(answers, g).log_p
 
     def outcomes(self, m: Array, v: Array, means: bool = True) -> Outcomes:
-        # What depends on variances alone takes a single answer, whichever it is.
-        z, weight = normal_lattice(4, 6.5) if means else (np.zeros(1), np.ones(1))
-        answers = m + z[:, None] * np.sqrt(v + self.noise**2)
-        return Outcomes(answers, np.broadcast_to(weight[:, None], answers.shape))
+        return Outcomes(*normal_nodes(m, v + self.noise**2, means))
 
     @property
     def levels(self) -> int:
@@ -62,9 +70,7 @@ class Point(Instrument):
         return y
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
-        s2 = v + self.noise**2
-        z = (answers - m) / s2
-        return Partition(-0.5 * (z * (answers - m) + np.log(s2) + _LOG_2PI), z, -1.0 / s2, self.noise**2 / s2)
+        return normal_partition(answers, self.noise, m, v)
 
     def derivatives(self, answers: Array, g: Array) -> Derivatives:
         if self.noise == 0.0:
@@ -83,3 +89,18 @@ class Point(Instrument):
 
     def simulate(self, g: Array, rng: np.random.Generator) -> Array:
         return g + self.noise * rng.standard_normal(np.shape(g))
+
+
+def normal_partition(y: Array, noise: Array | float, m: Array, v: Array) -> Partition:
+    """log N(y; m, v + noise²) and its derivatives in m."""
+    s2 = v + noise**2
+    z = (y - m) / s2
+    return Partition(-0.5 * (z * (y - m) + np.log(s2) + _LOG_2PI), z, -1.0 / s2, noise**2 / s2)
+
+
+def normal_nodes(mean: Array, variance: Array, means: bool) -> tuple[Array, Array]:
+    """Numbers that are normal, (Q, M), and their weights (Q, M)."""
+    # What depends on variances alone takes a single answer, whichever it is.
+    z, weight = normal_lattice(4, 6.5) if means else (np.zeros(1), np.ones(1))
+    y = mean + z[:, None] * np.sqrt(variance)
+    return y, np.broadcast_to(weight[:, None], y.shape)

@@ -38,9 +38,9 @@ def bounds(lo: Array, hi: Array, noise: float) -> Array:
     return np.column_stack([lo, hi, np.full(len(lo), noise)])
 
 
-def half_line(answers: Array) -> tuple[Array, Array]:
-    """Yes (1) means that y is above zero, no (0) that it is below: the ends of the window, (n,) each."""
-    return np.where(answers == 1.0, 0.0, -np.inf), np.where(answers == 1.0, np.inf, 0.0)
+def half_line(answers: Array, threshold: float = 0.0) -> tuple[Array, Array]:
+    """Yes (1) means that y is above the threshold, no (0) that it is below: the ends of the window, (n,) each."""
+    return np.where(answers == 1.0, threshold, -np.inf), np.where(answers == 1.0, np.inf, threshold)
 
 
 def _restricted(lo: Array, hi: Array, m: Array, s: Array) -> Truncated:

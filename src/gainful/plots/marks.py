@@ -22,7 +22,7 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from gainful.data import Batch
-from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, Preference
+from gainful.instruments import Binary, Detection, Instrument, Interval, Ordinal, Point, PointWithError, Preference
 from gainful.plots.pen import GUIDE, Mark, Pen
 
 Array = NDArray[np.float64]
@@ -41,8 +41,18 @@ def draw(instrument: Instrument, batches: Sequence[Batch], pen: Pen) -> Mark:
 @draw.register
 def _point(instrument: Point, batches: Sequence[Batch], pen: Pen) -> Mark:
     x, y = _joined(batches)
+    return _bars(instrument, x, y, np.full_like(y, instrument.noise), pen)
+
+
+@draw.register
+def _point_with_error(instrument: PointWithError, batches: Sequence[Batch], pen: Pen) -> Mark:
+    x, pairs = _joined(batches)
+    return _bars(instrument, x, pairs[:, 0], pairs[:, 1], pen)
+
+
+def _bars(instrument: Instrument, x: Array, y: Array, error: Array, pen: Pen) -> Mark:
     bars = pen.ax.errorbar(
-        x, y, yerr=instrument.noise, fmt=pen.marker, color=pen.colour, elinewidth=1.4, zorder=4,
+        x, y, yerr=error, fmt=pen.marker, color=pen.colour, elinewidth=1.4, zorder=4,
         markersize=5.5, markeredgecolor="white", markeredgewidth=0.7,
     )  # fmt: skip
     return Mark(bars, instrument.label)
@@ -95,7 +105,7 @@ def _binary(instrument: Binary, batches: Sequence[Batch], pen: Pen) -> Mark:
         style = {"marker": marker, "markersize": 6.5, "markeredgecolor": "white", "markeredgewidth": 0.5}
         pen.line(places, np.full_like(places, yes), transform=pen.edge(top=yes), zorder=4, **style)
         handles.append(pen.sample(**style))
-    _even_odds(pen)
+    _even_odds(pen, instrument.channel().bounds[0])
     return Mark(tuple(handles), f"{instrument.label} (yes, no)", rows=1)
 
 
@@ -127,9 +137,9 @@ def _detection(instrument: Detection, batches: Sequence[Batch], pen: Pen) -> Mar
     return Mark(handles, f"{instrument.label} (yes, no)", rows=max(map(len, lanes.values())))
 
 
-def _even_odds(pen: Pen) -> None:
-    """f = 0, where yes is as likely as no."""
-    pen.ax.axhline(0.0, color=GUIDE, linewidth=0.8, zorder=1)
+def _even_odds(pen: Pen, threshold: float = 0.0) -> None:
+    """Where yes is as likely as no."""
+    pen.ax.axhline(threshold, color=GUIDE, linewidth=0.8, zorder=1)
 
 
 def _joined(batches: Sequence[Batch]) -> tuple[Array, Array]:

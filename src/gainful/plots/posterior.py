@@ -106,9 +106,9 @@ def _data_of(belief: Posterior | Belief | MGP) -> Data:
 def _reach(space: Space | tuple[float, float] | None, data: Data) -> tuple[float, float, str]:
     """From where to where, and the label of the axis."""
     if isinstance(space, Space):
-        if len(space.dimensions) != 1:
+        if len(space.single) != 1:
             raise InvalidInput("space", "a space of one dimension", space.names, "draw one dimension at a time")
-        (only,) = space.dimensions
+        (only,) = space.single
         return only.low, only.high, f"{only.name} ({only.unit})" if only.unit else only.name
     if space is not None:
         ends = listed(space) or []
