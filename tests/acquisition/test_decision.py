@@ -317,7 +317,7 @@ def test_what_cannot_be_counted_is_refused():
     everything = [goal for goal, *_ in _cases(post, candidates, reference).values()] + [Conformal()]
     for goal in everything:
         with pytest.raises(gf.InvalidInput, match="belief"):
-            goal.score(gf.Belief([post, post]), ASK, candidates)
+            goal.score("belief", ASK, candidates)
     for goal in (ExpectedError(reference), Zhu(reference), Kapoor(reference), EmpiricalError(), Conformal()):
         with pytest.raises(gf.InvalidInput, match="instrument"):
             goal.score(post, gf.Point(), candidates)

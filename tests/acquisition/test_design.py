@@ -151,9 +151,9 @@ def test_eigendecompositions_are_made_a_few_at_a_time(monkeypatch):
     assert EOptimal(reference).score(post, gf.Detection(), sets) == pytest.approx(whole, abs=1e-12)
 
 
-def test_mixtures_are_refused_and_no_candidates_have_no_scores():
+def test_no_candidates_have_no_scores_and_what_is_no_belief_is_refused():
     post, candidates, reference = _numbers()
     for goal in (ALM(), AOptimal(reference), IntegratedVariance(reference), DOptimal(reference), EOptimal(reference)):
         with pytest.raises(gf.InvalidInput, match="belief"):
-            goal.score(gf.Belief([post, post]), LAB, candidates)
+            goal.score("belief", LAB, candidates)
         assert goal.score(post, LAB, candidates[:0]).shape == (0,)

@@ -129,7 +129,7 @@ def test_what_the_ivm_cannot_do_is_refused(post):
         (lambda: IVM().score(post, gf.Interval(0.1, width=1.0), X), "instrument"),
         (lambda: IVM(X, [True] * 5).score(post, gf.Binary(), X + 0.01), "places"),
         (lambda: IVM(X, [True] * 4).score(post, gf.Binary(), X), "answers"),
-        (lambda: IVM().score(gf.Belief([post]), gf.Binary(), X), "belief"),
+        (lambda: IVM().score("belief", gf.Binary(), X), "belief"),
     ):
         with pytest.raises(gf.InvalidInput) as refused:
             ask()
@@ -217,7 +217,7 @@ def test_what_the_svm_cannot_do_is_refused(post):
         (lambda: ActiveSVM().score(post, gf.Point(0.1), X), "instrument"),
         (lambda: ActiveSVM().score(post, gf.Preference(), PAIRS), "instrument"),
         (lambda: ActiveSVM().score(mixed, gf.Binary(), X), "instrument"),
-        (lambda: ActiveSVM().score(gf.Belief([post]), gf.Binary(), X), "belief"),
+        (lambda: ActiveSVM().score("belief", gf.Binary(), X), "belief"),
     ):
         with pytest.raises(gf.InvalidInput) as refused:
             ask()

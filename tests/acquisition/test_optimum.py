@@ -173,7 +173,7 @@ def test_improvement_goals_conform(goal):
     with pytest.raises(gf.InvalidInput, match="sees a place"):
         goal.score(_post(), gf.Preference(), [[[0.0], [1.0]]])
     with pytest.raises(gf.InvalidInput, match="belief"):
-        goal.score(gf.Belief([_post(), _post()]), LAB, PLACES)
+        goal.score("belief", LAB, PLACES)
 
 
 def test_arguments_are_checked():

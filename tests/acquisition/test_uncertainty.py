@@ -166,7 +166,7 @@ def test_the_closed_form_is_refused_where_it_was_not_published(post, belief):
         (post, gf.Preference(0.0), PAIRS),
         (post, gf.Ordinal([0.0, 1.0], 1.0), X),  # one threshold at zero with unit noise would be the same yes/no
         (post, gf.Point(0.1), X),
-        (belief, gf.Binary(), X),
+        (belief, gf.Binary(guess=0.1), X),
     ):
         with pytest.raises(gf.InvalidInput, match="Learn"):
             BALDClosedForm().score(believed, instrument, queries)

@@ -12,6 +12,9 @@ from oracles import Seen
 
 import gainful as gf
 
+# Some answers here contradict the model on purpose, which is said in a warning.
+pytestmark = pytest.mark.filterwarnings("ignore:the readings contradict the model")
+
 INF = np.inf
 
 

@@ -12,6 +12,9 @@ import pytest
 
 import gainful as gf
 
+# Some answers here contradict the model on purpose, which is said in a warning.
+pytestmark = pytest.mark.filterwarnings("ignore:the readings contradict the model")
+
 INF = np.inf
 PLACE = [[0.7]]
 MEANS = (-3.0, 0.0, 3.0)

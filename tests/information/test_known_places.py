@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.information import information_estimate, joint_information
 from gainful.information.gradient import information_and_gradient
-from gainful.information.joint import information_estimate, joint_information
 
 EXACT = gf.Data().add(gf.Point(0.0), [[0.0], [0.3]], [0.2, -0.1])
 BELIEF = gf.GP(gf.SE()).condition(EXACT)

@@ -326,7 +326,6 @@ def test_regions_that_make_no_sense_are_refused(make, message):
             lambda p: gf.information(gf.GP(gf.SE()).condition(gf.Data()), gf.Binary(), [[0.0]], gf.Region([[0, 1]])),
             "points",
         ),
-        (lambda p: gf.information(gf.Belief([p, p]), gf.Binary(), [[0.0]], about=gf.Region([[0.0]])), "belief"),
         (lambda p: gf.information(p, gf.Point(0.1), [[0.0]], gf.Region([[0.0]]), "soon"), "pending"),
         (
             lambda p: gf.information(p, gf.Interval(0.1, width=1.0), [[0.0]], gf.Region([[0.0]], answers=gf.Binary())),
@@ -336,7 +335,7 @@ def test_regions_that_make_no_sense_are_refused(make, message):
         (lambda p: gf.information(p, gf.Binary(), [[0.0]], gf.Region([[0.0]], answers=gf.Preference())), "answers"),
         (lambda p: gf.information(p, gf.Interval(0.1), [[0.0]], gf.Region([[0.0]])), "width"),
     ],
-    ids=range(9),
+    ids=range(8),
 )
 def test_what_cannot_be_asked_about_a_region_is_refused(ask, message):
     with pytest.raises(gf.InvalidInput, match=message):

@@ -6,6 +6,8 @@ from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
 from gainful.acquisition.design import ALM, AOptimal, DOptimal, EOptimal, IntegratedVariance
 from gainful.acquisition.information import EPIG, Learn
+from gainful.acquisition.knowledge import KnowledgeGradient
+from gainful.acquisition.level import Level
 from gainful.acquisition.optimum import (
     ExpectedImprovement,
     LogExpectedImprovement,
@@ -40,8 +42,10 @@ __all__ = [
     "ExpectedModelChange",
     "IntegratedVariance",
     "Kapoor",
+    "KnowledgeGradient",
     "Learn",
     "LeastConfidence",
+    "Level",
     "LogExpectedImprovement",
     "Margin",
     "Normalised",

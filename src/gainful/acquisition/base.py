@@ -1,12 +1,14 @@
 """Acquisition functions: what each possible query is worth, given what is believed.
 
 An acquisition is anything with `score(belief, instrument, places)`: one number per query, larger being better. It need
-not know what is pending: selection hands it a belief that already counts on those answers. Three methods are optional:
+not know what is pending: selection hands it a belief that already counts on those answers. Four methods are optional:
 
     score_and_gradient(belief, instrument, places)       the scores, and their derivatives in the places
     score_beyond(belief, instrument, places, pending)    the scores beyond what the pending queries will tell, exactly
     prepare(belief)                                      the same acquisition for this belief, with done what can be
                                                          done once for all queries
+    rank(belief, instrument, places)                     nearly the scores under a Belief of several, for less: to find
+                                                         those queries that are then scored
 
 Cost and normalisation are acquisitions around an acquisition. What a cost does to a score depends on its `scale`.
 """
@@ -19,24 +21,39 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from gainful.checks import require
 from gainful.data import Query, require_instrument
 from gainful.errors import InvalidInput
+from gainful.inference.belief import Belief
 from gainful.instruments import Instrument
 
-__all__ = ["Acquisition", "Normalised", "PerCost", "prepare", "require_goal", "score_and_gradient", "score_beyond"]
+__all__ = [
+    "Acquisition",
+    "Normalised",
+    "PerCost",
+    "averaged_over",
+    "prepare",
+    "rank",
+    "require_goal",
+    "score_and_gradient",
+    "score_beyond",
+]
 
 Array = NDArray[np.float64]
 
 AMOUNT, LOG, SIGNED = "amount", "log", "signed"
 
+_LEADING = 3  # parts under which a dear score ranks many queries
+
 
 class Acquisition(Protocol):
-    """Scores queries. `belief` is a Posterior or a Belief of several, as far as the acquisition takes both.
+    """Scores queries. `belief` is a Posterior or a Belief of several; all of gainful's take both.
 
     An attribute `scale` says what its numbers are: "amount" (the default), none of them negative, so that dividing by a
-    cost makes sense; "log", the logarithm of an amount; "signed", neither.
+    cost makes sense; "log", the logarithm of an amount; "signed", neither. An attribute `looks_ahead` that is true says
+    that a score is dear: many queries are then ranked under the few heaviest posteriors of several.
     """
 
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
@@ -62,6 +79,24 @@ def prepare(acquisition: Acquisition, belief: Any) -> Acquisition:
     """The acquisition, ready for many queries under one belief."""
     own = getattr(acquisition, "prepare", None)
     return acquisition if own is None else own(belief)
+
+
+def rank(acquisition: Acquisition, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+    """Scores (M,), or what is like them for less where the belief is one of several posteriors."""
+    if not isinstance(belief, Belief):
+        return acquisition.score(belief, instrument, places)
+    own = getattr(acquisition, "rank", None)
+    if own is not None:
+        return np.asarray(own(belief, instrument, places))
+    dear = bool(getattr(acquisition, "looks_ahead", False))
+    return acquisition.score(belief.leading(_LEADING) if dear else belief, instrument, places)
+
+
+def averaged_over(acquisition: Acquisition, scores: Sequence[Array]) -> Array:
+    """The mean of scores under several beliefs that are as probable, (M,); of logarithms, that of the mean amount."""
+    if str(getattr(acquisition, "scale", AMOUNT)) == LOG:
+        return np.asarray(logsumexp(np.stack(scores), axis=0) - np.log(len(scores)))
+    return np.asarray(np.mean(scores, axis=0))
 
 
 def score_beyond(
@@ -115,6 +150,9 @@ class PerCost:
         found = score_beyond(self.goal, belief, instrument, places, pending)
         return None if found is None else self._per_cost(found, instrument.cost)
 
+    def rank(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        return self._per_cost(rank(self.goal, belief, instrument, places), instrument.cost)
+
     def prepare(self, belief: Any) -> PerCost:
         return PerCost(prepare(self.goal, belief))
 
@@ -157,6 +195,9 @@ class Normalised:
     ) -> Array | None:
         found = score_beyond(self.goal, belief, instrument, places, pending)
         return None if found is None else found / float(np.log2(instrument.levels))
+
+    def rank(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
+        return rank(self.goal, belief, instrument, places) / float(np.log2(instrument.levels))
 
     def prepare(self, belief: Any) -> Normalised:
         return Normalised(prepare(self.goal, belief))

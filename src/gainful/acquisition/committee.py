@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,14 +66,20 @@ def members(belief: Posterior | Belief, places: Array, size: int, seed: int, ove
     how many answers there are, on `over` and on the place, not on which places are asked for together.
     """
     if isinstance(belief, Belief):
-        counts = np.random.default_rng([seed]).multinomial(size, belief.weights)
         drawn = [
-            _members_of(posterior, places, int(n), (seed, s, len(posterior.data)), over)
-            for s, (posterior, n) in enumerate(zip(belief.posteriors, counts, strict=True))
-            if n
+            _members_of(belief.posteriors[s], places, size, (seed, 0, len(belief.posteriors[s].data)), over)[rows]
+            for s, rows in _seats(belief, size, seed)
         ]
         return np.concatenate(drawn)
     return _members_of(belief, places, size, (seed, 0, len(belief.data)), over)
+
+
+def _seats(belief: Belief, size: int, seed: int) -> list[tuple[int, slice]]:
+    """Which members are drawn from which posterior: each has some of the members that a committee of its own would
+    have, so that equal posteriors make one committee."""
+    ends = np.cumsum(np.random.default_rng([seed]).multinomial(size, belief.weights)).tolist()
+    each = [(s, slice(low, high)) for s, (low, high) in enumerate(pairwise([0, *ends]))]
+    return [(s, rows) for s, rows in each if rows.stop > rows.start]
 
 
 def _members_of(posterior: Posterior, places: Array, size: int, seed: tuple[int, ...], over: Array) -> Array:
@@ -104,7 +111,8 @@ class QueryByCommittee:
     Members are drawn jointly at the places that are asked about, at most 2000 of them, so a score also depends on
     which places are asked about together. Give `over`, for instance the pool, to fix the functions instead: they are
     then drawn jointly there, and every place has the same members whenever it is asked about. The same seed gives the
-    same committee for the same belief, and another one after the next answer.
+    same committee for the same belief, and another one after the next answer. Of several posteriors each has as many
+    members as its weight gives it, which vote with its own instrument.
 
     >>> import gainful as gf
     >>> post = gf.GP(gf.SE()).condition(gf.Data().add(gf.Binary(), [[0.0]] * 30, [True] * 30))
@@ -152,11 +160,16 @@ class QueryByCommittee:
         def drawn(part: slice) -> Array:
             return np.ascontiguousarray(members(belief, at[part], self.size, self.seed, over).T)
 
+        voters = [(instrument, slice(None))]
+        if isinstance(belief, Belief):
+            seats = _seats(belief, self.size, self.seed)
+            voters = [(belief.instrument_of(s, instrument), rows) for s, rows in seats]
         f = in_blocks(drawn, len(at), 4 * (len(over) + self.size))
         seen = where.reshape(queries.shape[:-1])
 
         def of(part: slice) -> Array:
-            log_p = _votes(instrument, np.moveaxis(f[seen[part]], -1, 0))
+            values = np.moveaxis(f[seen[part]], -1, 0)
+            log_p = np.concatenate([_votes(own, values[rows]) for own, rows in voters])
             return vote_entropy(log_p) if self.measure == "vote" else divergence_to_consensus(log_p)
 
         return in_blocks(of, len(queries), 6 * self.size * len(instrument.values))

@@ -7,6 +7,8 @@ probabilities p of an answer:
     zero-one   1 − max p        the error rate of the best guess (Zhu et al. 2003, 3; Roy & McCallum 2001)
     log        −Σ p log2 p      its expected surprise in bits (Roy & McCallum 2001)
     Gini       p (1 − p)        the error rate of a guess drawn from p (Kapoor et al. 2007, 3)
+
+Of several posteriors each score is averaged over them (`parts`): the error that each expects of its own predictions.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ from scipy.special import xlogy
 
 from gainful.acquisition.base import AMOUNT, SIGNED
 from gainful.acquisition.lookahead import Step, over_steps, steps
+from gainful.acquisition.parts import averaged
 from gainful.checks import require_choice, require_not_negative, require_positive
 from gainful.data import require_instrument
 from gainful.errors import InvalidInput
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
-from gainful.information.watched import Watched, refuse_mixture, watch, watch_places
+from gainful.information.watched import Watched, watch, watch_places
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
 
@@ -153,6 +156,7 @@ class ExpectedError:
     """
 
     scale: ClassVar[str] = SIGNED
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
     predict: Instrument | None = None
@@ -164,8 +168,9 @@ class ExpectedError:
             require_instrument(self.predict, "predict")
         require_choice("loss", self.loss, ("zero-one", "log"), "see gainful.acquisition.decision")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         predict = self.predict or instrument
         watched = watch(belief, predict, self.reference)
         probabilities(predict, watched.mean[:1], watched.variance[:1])  # refuses what cannot be counted
@@ -186,6 +191,7 @@ class Zhu:
     """
 
     scale: ClassVar[str] = AMOUNT
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
     predict: Instrument | None = None
@@ -195,8 +201,9 @@ class Zhu:
         if self.predict is not None:
             require_instrument(self.predict, "predict")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         predict = self.predict or instrument
         watched = watch(belief, predict, self.reference)
         before = error(probabilities(predict, watched.mean, watched.variance), "zero-one").sum()
@@ -225,6 +232,7 @@ class Kapoor:
     """
 
     scale: ClassVar[str] = SIGNED
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
     missed: float = 1.0
@@ -237,8 +245,9 @@ class Kapoor:
         require_positive("false_alarm", self.false_alarm, "the risk of taking a no for a yes")
         require_not_negative("price", self.price, "0 leaves the cost out")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         watched = watch(belief, instrument, self.reference)
         if len(probabilities(instrument, watched.mean[:1], watched.variance[:1])) != 2:
             raise InvalidInput("instrument", "one with two answers", instrument, "use Zhu for ranks")
@@ -286,6 +295,7 @@ class ExpectedErrorReduction:
     """
 
     scale: ClassVar[str] = AMOUNT
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
     loss: str = "squared"
@@ -294,7 +304,9 @@ class ExpectedErrorReduction:
         object.__setattr__(self, "reference", as_reference(self.reference))
         require_choice("loss", self.loss, ("squared", "absolute"), "see gainful.acquisition.decision")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         watched = watch_places(belief, self.reference)
         before = self._error(watched.variance).mean()
         return over_steps(
@@ -316,13 +328,16 @@ class ExpectedModelChange:
     """
 
     scale: ClassVar[str] = AMOUNT
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", as_reference(self.reference))
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         watched, number = watch_places(belief, self.reference), instrument.gaussian
 
         def change(step: Step) -> Array:

@@ -8,7 +8,8 @@ values, and their inverse information, prior included, is the posterior covarian
     E   largest eigenvalue of Σ
 
 After an answer Σ becomes Σ + cᵀ d2 c (`lookahead`), which for numbers does not depend on the answer and is exact. Every
-score is the criterion now minus its expectation after the answer: larger is better, zero is nothing learned.
+score is the criterion now minus its expectation after the answer: larger is better, zero is nothing learned. Of several
+posteriors it is their average (`parts`): what the answer takes off within each, not what it tells about which is right.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import AMOUNT
 from gainful.acquisition.lookahead import Step, over_steps
+from gainful.acquisition.parts import averaged
+from gainful.inference.belief import Belief, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
-from gainful.information.watched import refuse_mixture, watch_places, whitening
+from gainful.information.watched import watch_places, whitening
 from gainful.instruments import Instrument, Point
 
 __all__ = ["ALC", "ALM", "AOptimal", "DOptimal", "EOptimal", "IntegratedVariance", "largest_eigenvalue"]
@@ -102,6 +105,7 @@ class _AtReference:
     """What all criteria share: the places (R, d) that matter, as a value to compare and to write down."""
 
     scale: ClassVar[str] = AMOUNT
+    looks_ahead: ClassVar[bool] = True
 
     reference: Any = field(repr=False)
 
@@ -115,12 +119,13 @@ class ALM:
 
     The noise is left out: it is the same everywhere. So it does not know what the instrument could tell, and cannot
     choose between instruments; it likes edges, where variance is largest and an answer tells least about the inside.
+    Of several posteriors it is the variance in all, their disagreement included.
     """
 
     scale: ClassVar[str] = AMOUNT
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
         _, v = belief.marginals(instrument, places)
         return np.array(v) if v.ndim == 1 else np.trace(v, axis1=1, axis2=2)
 
@@ -138,7 +143,7 @@ class IntegratedVariance(_AtReference):
     [0.25]
     """
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return AOptimal(self.reference).score(belief, instrument, places) / len(self.reference)
 
 
@@ -149,7 +154,9 @@ ALC = IntegratedVariance
 class AOptimal(_AtReference):
     """tr Σ − Σ_y P(y) tr Σ(y): what the answer takes off the total variance at the reference places."""
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         return over_steps(belief, instrument, places, watch_places(belief, self.reference), trace_reduction)
 
 
@@ -161,7 +168,9 @@ class DOptimal(_AtReference):
     the determinant is over the directions in which f at the reference is still uncertain.
     """
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         watched = watch_places(belief, self.reference)
         white = whitening(belief, Point(), watched)
         return over_steps(belief, instrument, places, watched, lambda step: log_det_reduction(step, step.cross @ white))
@@ -175,7 +184,9 @@ class EOptimal(_AtReference):
     for every candidate and answer, O(R³).
     """
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         watched = watch_places(belief, self.reference)
         cov = belief.covariance(watched.queries)
         values, vectors = np.linalg.eigh(cov)

@@ -15,6 +15,8 @@ from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region, as_reference, require_about
 from gainful.information.gradient import information_and_gradient
+from gainful.information.mixture import OfEachPart, mixture_information, of_each_part, ranked_information
+from gainful.information.mixture_gradient import mixture_information_and_gradient
 from gainful.information.mutual import information
 from gainful.information.region import AboutRegion, region_information, region_information_and_gradient
 from gainful.instruments import Instrument
@@ -57,19 +59,25 @@ class Learn:
     def score_and_gradient(
         self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
     ) -> tuple[Array, Array] | None:
-        if not isinstance(belief, Posterior):
-            return None  # by differences
+        if isinstance(belief, Belief):
+            return mixture_information_and_gradient(belief, instrument, places, self.about)
         if isinstance(self.about, Region):
             if self.about.answers is not None:
                 return None
             return region_information_and_gradient(belief, instrument, places, self.about)
         return information_and_gradient(belief, instrument, places) if self.about == "function" else None
 
-    def prepare(self, belief: Posterior | Belief) -> Learn | _Prepared:
+    def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        """By one normal with the mixture's mean and variance; see `ranked_information`."""
+        return ranked_information(belief, instrument, places, self.about)
+
+    def prepare(self, belief: Posterior | Belief) -> Learn | _Prepared | _PreparedParts:
         """For a region, what does not depend on the queries is worked out once."""
-        if isinstance(self.about, Region) and isinstance(belief, Posterior):
+        if not isinstance(self.about, Region):
+            return self
+        if isinstance(belief, Posterior):
             return _Prepared(self, AboutRegion(belief, self.about))
-        return self
+        return _PreparedParts(self, of_each_part(belief, self.about))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +97,33 @@ class _Prepared:
         return None if self.about.region.answers is not None else self.about.score_and_gradient(instrument, places)
 
 
+@dataclass(frozen=True, eq=False)
+class _PreparedParts:
+    """The same, for the belief of several posteriors that it was prepared for."""
+
+    learn: Learn
+    about: OfEachPart
+    scale: ClassVar[str] = AMOUNT
+
+    def score(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        return mixture_information(belief, instrument, places, self.about)
+
+    def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        return ranked_information(belief, instrument, places, self.about)
+
+    def score_and_gradient(
+        self, belief: Belief, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        return mixture_information_and_gradient(belief, instrument, places, self.about)
+
+
 @dataclass(frozen=True)
 class EPIG:
     """mean_r I(answer; answer at r) in bits: what an answer is expected to tell about answers to come at the reference.
 
     Expected predictive information gain (Bickford Smith et al. 2023), exactly. `predict` is the instrument that will be
     used at the reference; by default the one that asks. BALD about the function values what is learned far outside;
-    this does not.
+    this does not. Of several posteriors it is I(answer; which of them) + Σ w_s of each one's.
     """
 
     scale: ClassVar[str] = AMOUNT
@@ -108,14 +136,23 @@ class EPIG:
         if self.predict is not None:
             require_instrument(self.predict, "predict")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return self.score_beyond(belief, instrument, places, ())
 
     def score_beyond(
-        self, belief: Posterior, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, pending: Sequence[Query]
     ) -> Array:
-        about = Region(self.reference, answers=self.predict or instrument)
+        about = self._about(instrument)
+        if isinstance(belief, Belief):
+            return mixture_information(belief, instrument, places, about, pending)
         return region_information(belief, instrument, places, about, pending)
+
+    def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        """As `Learn` does about a region."""
+        return ranked_information(belief, instrument, places, self._about(instrument))
+
+    def _about(self, instrument: Instrument) -> Region:
+        return Region(self.reference, answers=self.predict or instrument)
 
 
 def learn_region(reference: ArrayLike, weights: ArrayLike | None = None, together: bool = False) -> Learn:

@@ -28,12 +28,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Batch, Data
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.watched import Seen, Watched, covariances, see
 from gainful.instruments import Instrument, Point, Preference
 
-__all__ = ["FullLookahead", "OutcomeTable", "Step", "outcome_table", "over_steps", "steps", "with_full_lookahead"]
+__all__ = [
+    "FullLookahead",
+    "OutcomeTable",
+    "Step",
+    "each_with_full_lookahead",
+    "outcome_table",
+    "over_steps",
+    "steps",
+    "with_full_lookahead",
+]
 
 Array = NDArray[np.float64]
 
@@ -134,6 +143,15 @@ class FullLookahead(Posterior):
         if key not in self._tried:
             self._tried[key] = self.condition(Data((Batch(instrument, query[None], answer[None]),)))
         return self._tried[key]
+
+
+def each_with_full_lookahead(belief: Posterior | Belief) -> FullLookahead | Belief:
+    """The same belief, looking ahead in full; of several posteriors, each of them."""
+    if isinstance(belief, Posterior):
+        return with_full_lookahead(belief)
+    return Belief(
+        [with_full_lookahead(p) for p in belief.posteriors], belief.weights, belief.instruments, belief.models
+    )
 
 
 def with_full_lookahead(belief: Posterior) -> FullLookahead:

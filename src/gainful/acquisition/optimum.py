@@ -14,20 +14,20 @@ what may be answered. The other two speak of f itself, whatever the instrument r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, logsumexp, ndtr
 
 from gainful.acquisition.base import AMOUNT, LOG, SIGNED
 from gainful.checks import is_number, require, require_finite, require_not_negative
 from gainful.errors import InvalidInput
-from gainful.inference.belief import require_askable
+from gainful.inference.belief import Belief, parts_of, require_askable
 from gainful.inference.posterior import Posterior
-from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
+from gainful.instruments.channel import Channel
 from gainful.numerics.memory import in_blocks
 from gainful.numerics.normal import log_pdf
 
@@ -40,6 +40,7 @@ __all__ = [
     "UpperConfidenceBound",
     "best_mean",
     "log_expected_improvement",
+    "require_sign",
 ]
 
 Array = NDArray[np.float64]
@@ -84,7 +85,7 @@ def _mean_excess(a: Array) -> Array:
     return ratio
 
 
-def best_mean(belief: Posterior, sign: int = MAXIMISE) -> float | None:
+def best_mean(belief: Posterior | Belief, sign: int = MAXIMISE) -> float | None:
     """The best posterior mean, largest sign · E[f], at the places that are measured; None before the first answer."""
     if not len(belief.data):
         return None
@@ -96,17 +97,35 @@ def improvement_spread(v: Array, noise: float) -> Array:
     return np.divide(v, np.sqrt(v + noise**2), out=np.zeros_like(v), where=v > 0.0)
 
 
-def _gain(
-    belief: Posterior, instrument: Instrument, places: ArrayLike, incumbent: float | None, sign: int
-) -> tuple[Array, Array]:
-    """sign · (μ − f⁺) and Var[f], (M,) each. Before the first answer each place is compared with its own mean."""
-    refuse_mixture(belief)
+class _Gain(NamedTuple):
+    """One posterior's view of M places: its weight, itself, its instrument, mean and variance of f, and by how much the
+    mean beats the incumbent, with the sign that counts."""
+
+    weight: float
+    posterior: Posterior
+    instrument: Instrument
+    mean: Array
+    variance: Array
+    gain: Array
+
+
+def _gains(
+    belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, incumbent: float | None, sign: int
+) -> list[_Gain]:
+    """Every posterior's view, all of one incumbent: that of the mixture's mean. Before the first answer each place is
+    compared with its own mean."""
     require_askable(belief, instrument, places)
     if instrument.query != "place":
         raise InvalidInput("instrument", "one that sees a place", instrument, "the optimum is sought place by place")
-    m, v = belief.marginals(instrument, places)
-    best = best_mean(belief, sign) if incumbent is None else incumbent
-    return np.zeros_like(m) if best is None else sign * (m - best), v
+    parts = parts_of(belief, instrument, places)
+    seen = [part.posterior.marginals(part.instrument, part.places) for part in parts]
+    best: Array | float | None = best_mean(belief, sign) if incumbent is None else incumbent
+    if best is None:
+        best = np.asarray(sum(part.weight * m for part, (m, _) in zip(parts, seen, strict=True)))
+    return [
+        _Gain(part.weight, part.posterior, part.instrument, m, v, sign * (m - best))
+        for part, (m, v) in zip(parts, seen, strict=True)
+    ]
 
 
 def _log_over_answers(instrument: Instrument, m: Array, v: Array, gain: Array, sign: int) -> Array:
@@ -115,6 +134,8 @@ def _log_over_answers(instrument: Instrument, m: Array, v: Array, gain: Array, s
     def of(part: slice) -> Array:
         return _log_of_some(instrument, m[part], v[part], gain[part], sign)
 
+    if not len(m):
+        return np.zeros(0)
     return in_blocks(of, len(m), 8 * max(instrument.levels, 100))  # an interval has 81 nodes
 
 
@@ -131,16 +152,22 @@ def _log_of_some(instrument: Instrument, m: Array, v: Array, gain: Array, sign: 
         return np.where(certain, np.log(np.maximum(gain, 0.0)), found)
 
 
-def _check(sign: object, incumbent: object) -> None:
+def require_sign(sign: object) -> None:
+    """Refuse what says neither to maximise nor to minimise."""
     signed = is_number(sign) and sign in (1, -1)
     require(signed, "sign", "1 to maximise or -1 to minimise", sign, "leave it out to maximise")
+
+
+def _check(sign: object, incumbent: object) -> None:
+    require_sign(sign)
     if incumbent is not None:
         require_finite("incumbent", incumbent, "or None, which takes the best posterior mean")
 
 
 @dataclass(frozen=True)
 class ProbabilityOfImprovement:
-    """Φ((μ − f⁺ − margin)/σ): how likely a place is to beat the incumbent by more than `margin`.
+    """Φ((μ − f⁺ − margin)/σ): how likely a place is to beat the incumbent by more than `margin`; Σ w_s of that under
+    several posteriors.
 
     Without a margin it stays where a small gain is nearly certain. Below −38 standard deviations it is 0 in double
     precision; `LogExpectedImprovement` still ranks there. The incumbent is the best posterior mean at a measured place,
@@ -161,11 +188,17 @@ class ProbabilityOfImprovement:
         _check(self.sign, self.incumbent)
         require_not_negative("margin", self.margin, "0 counts any improvement")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
-        gain, sd = gain - self.margin, np.sqrt(v)
-        z = np.divide(gain, sd, out=np.where(gain > 0.0, np.inf, -np.inf), where=sd > 0.0)
-        return np.asarray(ndtr(z))
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        total = np.zeros(())
+        for each in _gains(belief, instrument, places, self.incumbent, self.sign):
+            gain, sd = each.gain - self.margin, np.sqrt(each.variance)
+            z = np.divide(gain, sd, out=np.where(gain > 0.0, np.inf, -np.inf), where=sd > 0.0)
+            total = total + each.weight * ndtr(z)
+        return np.asarray(total)
+
+    def prepare(self, belief: Posterior | Belief) -> ProbabilityOfImprovement:
+        """With the belief's incumbent."""
+        return replace(self, incumbent=_incumbent(belief, self.incumbent, self.sign))
 
 
 @dataclass(frozen=True)
@@ -175,6 +208,10 @@ class ExpectedImprovement:
     In the function's unit, so that dividing by cost makes sense; it is 0 in double precision from 38 standard
     deviations below the incumbent. `LogExpectedImprovement` ranks places alike, and there too. The incumbent is the
     best posterior mean at a measured place, or the one given.
+
+    Under several posteriors it is Σ w_s EI_s, each with its own instrument and all with the incumbent of the mixture's
+    mean: the integrated acquisition (Snoek et al. 2012). It is exact for the improvement that an answer brings to one
+    who will know which of them is right, and leaves out that answers move the weights.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE()).condition(gf.Data())
@@ -190,11 +227,11 @@ class ExpectedImprovement:
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return np.exp(LogExpectedImprovement(self.incumbent, self.sign).score(belief, instrument, places))
 
     def score_and_gradient(
-        self, belief: Posterior, instrument: Instrument, places: ArrayLike
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
     ) -> tuple[Array, Array] | None:
         """The scores and their derivatives in the places; None for answers that are no numbers."""
         found = LogExpectedImprovement(self.incumbent, self.sign).score_and_gradient(belief, instrument, places)
@@ -202,6 +239,10 @@ class ExpectedImprovement:
             return None
         amount = np.exp(found[0])
         return amount, amount[:, None] * np.where(amount[:, None] > 0.0, found[1], 0.0)
+
+    def prepare(self, belief: Posterior | Belief) -> ExpectedImprovement:
+        """With the belief's incumbent."""
+        return replace(self, incumbent=_incumbent(belief, self.incumbent, self.sign))
 
 
 @dataclass(frozen=True)
@@ -216,35 +257,60 @@ class LogExpectedImprovement:
     def __post_init__(self) -> None:
         _check(self.sign, self.incumbent)
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
-        channel = instrument.channel()
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        found = _gains(belief, instrument, places, self.incumbent, self.sign)
+        if len(found) == 1:
+            return self._log(found[0])
+        return np.asarray(logsumexp([np.log(each.weight) + self._log(each) for each in found], axis=0))
+
+    def _log(self, seen: _Gain) -> Array:
+        channel = seen.instrument.channel()
         if channel is not None and channel.is_number:
-            return log_expected_improvement(gain, improvement_spread(v, channel.noise))
-        return _log_over_answers(instrument, belief.marginals(instrument, places)[0], v, gain, self.sign)
+            return log_expected_improvement(seen.gain, improvement_spread(seen.variance, channel.noise))
+        return _log_over_answers(seen.instrument, seen.mean, seen.variance, seen.gain, self.sign)
 
     def score_and_gradient(
-        self, belief: Posterior, instrument: Instrument, places: ArrayLike
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
     ) -> tuple[Array, Array] | None:
         """The scores and their derivatives in the places; None for answers that are no numbers."""
-        gain, v = _gain(belief, instrument, places, self.incumbent, self.sign)
         channel = instrument.channel()
         if channel is None or not channel.is_number:
             return None
-        sd = np.maximum(improvement_spread(v, channel.noise), np.finfo(float).tiny)
-        logs, z, noise = log_expected_improvement(gain, sd), gain / sd, channel.noise**2
+        found = _gains(belief, instrument, places, self.incumbent, self.sign)
+        slopes = [self._slopes(each, channel) for each in found]
+        each = np.stack([np.log(seen.weight) + logs for seen, (logs, _, _) in zip(found, slopes, strict=True)])
+        total = np.asarray(logsumexp(each, axis=0))
+        back = np.zeros(np.shape(places))
+        for seen, logs, (_, in_mean, in_variance) in zip(found, each, slopes, strict=True):
+            share = np.exp(np.where(np.isfinite(total), logs - total, 0.0))
+            back += seen.posterior.pullback(seen.instrument, places, share * in_mean, share * in_variance)
+        return total, back
+
+    def _slopes(self, seen: _Gain, like: Channel) -> tuple[Array, Array, Array]:
+        """log EI of a number, and its derivatives in the mean and the variance of f."""
+        gain, v = seen.gain, seen.variance
+        noise = (seen.instrument.channel() or like).noise
+        sd = np.maximum(improvement_spread(v, noise), np.finfo(float).tiny)
+        logs, z = log_expected_improvement(gain, sd), gain / sd
         in_mean = self.sign * np.exp(log_ndtr(z) - logs)
         in_sd = np.exp(log_pdf(z) - logs)
-        by_variance = np.divide(0.5 * v + noise, (v + noise) ** 1.5, out=np.zeros_like(v), where=v > 0.0)
-        back = belief.pullback(instrument, places, np.nan_to_num(in_mean), np.nan_to_num(in_sd * by_variance))
-        return logs, back
+        by_variance = np.divide(0.5 * v + noise**2, (v + noise**2) ** 1.5, out=np.zeros_like(v), where=v > 0.0)
+        return logs, np.nan_to_num(in_mean), np.nan_to_num(in_sd * by_variance)
+
+    def prepare(self, belief: Posterior | Belief) -> LogExpectedImprovement:
+        """With the belief's incumbent."""
+        return replace(self, incumbent=_incumbent(belief, self.incumbent, self.sign))
+
+
+def _incumbent(belief: Posterior | Belief, given: float | None, sign: int) -> float | None:
+    return best_mean(belief, sign) if given is None else given
 
 
 @dataclass(frozen=True)
 class UpperConfidenceBound:
     """sign · μ + √beta σ: the best that a place can reasonably be expected to hold (Srinivas et al. 2010).
 
-    A bound may have either sign, so a cost cannot divide it.
+    Under several posteriors μ and σ are the mixture's. A bound may have either sign, so a cost cannot divide it.
     """
 
     beta: float = 4.0
@@ -255,6 +321,8 @@ class UpperConfidenceBound:
         _check(self.sign, None)
         require_not_negative("beta", self.beta, "4 is two standard deviations")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        gain, v = _gain(belief, instrument, places, 0.0, self.sign)
-        return gain + np.sqrt(self.beta * v)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        found = _gains(belief, instrument, places, 0.0, self.sign)
+        gain = np.asarray(sum(each.weight * each.gain for each in found))
+        v = sum(each.weight * (each.variance + (each.gain - gain) ** 2) for each in found)
+        return np.asarray(gain + np.sqrt(self.beta * v))

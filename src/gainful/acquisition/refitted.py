@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, Kapoor, Zhu
-from gainful.acquisition.lookahead import with_full_lookahead
+from gainful.acquisition.lookahead import each_with_full_lookahead
 from gainful.acquisition.published.conformal import Conformal
 from gainful.acquisition.published.empirical import EmpiricalError
 from gainful.checks import require_count
 from gainful.errors import InvalidInput
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
-from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
 
 __all__ = ["Refitted"]
@@ -54,7 +53,7 @@ class Refitted:
     those of refits; those of the others are one step's, moved by what with_full_lookahead changed on average, and stay
     behind. So a score depends on what it is ranked with. A leader is missed only if its step errs by three standard
     deviations more than those of the refitted; `first=1` is enough to choose one query. About 1.3 refits for each
-    leader and answer.
+    leader and answer, and of several posteriors for each of them.
 
     >>> import gainful as gf
     >>> goal = gf.acquisition.ExpectedError([[0.3], [0.6]])
@@ -76,11 +75,10 @@ class Refitted:
             raise InvalidInput("goal", f"one that looks ahead ({names})", self.goal, "others need no refits")
         object.__setattr__(self, "first", require_count("first", self.first, 1, "1 is enough to choose one query"))
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         queries = queries_of(belief, instrument, places)
         by_step = self.goal.score(belief, instrument, queries)
-        full, exact, others = with_full_lookahead(belief), by_step.copy(), by_step
+        full, exact, others = each_with_full_lookahead(belief), by_step.copy(), by_step
         done = np.zeros(len(queries), dtype=bool)
         todo = np.argsort(-by_step, kind="stable")[: max(self.first, _FEWEST)]
         with _each_once():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.acquisition.base import Acquisition, Normalised, PerCost, score_beyond
+from gainful.acquisition.base import Acquisition, Normalised, PerCost, averaged_over, score_beyond
 from gainful.acquisition.baselines import Random, RandomType
 from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
@@ -36,7 +36,7 @@ from gainful.acquisition.uncertainty import Entropy, LeastConfidence, Margin
 from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import queries_of
-from gainful.inference.fantasy import fantasize
+from gainful.inference.fantasy import fantasies
 from gainful.information.readings import checked
 from gainful.instruments import Instrument
 
@@ -250,7 +250,10 @@ def score(
         options["reference"] = _pool(kind, queries, instrument, options.get("predict"))
     acquisition = chosen.make(**options)
     found = score_beyond(acquisition, belief, instrument, places, waiting)
-    return acquisition.score(fantasize(belief, waiting), instrument, places) if found is None else found
+    if found is not None:
+        return found
+    after = fantasies(belief, waiting)
+    return averaged_over(acquisition, [acquisition.score(f, instrument, places) for f in after])
 
 
 def _pool(kind: str, queries: Array, instrument: Instrument, predict: Instrument | None) -> Array:

@@ -2,7 +2,8 @@
 4).
 
 These are about the answer, not about the function: they cannot tell an unknown function from a noisy answer, and go
-back to where answers are a toss-up. `Learn` subtracts what no measurement could remove.
+back to where answers are a toss-up. `Learn` subtracts what no measurement could remove. Of several posteriors the
+answer is the mixture's: its probabilities are averaged, and then scored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gainful.inference.belief import Belief, require_askable
 from gainful.inference.posterior import Posterior, Predictive
 from gainful.information import quadrature
 from gainful.information.entropy import of_channel, of_probabilities, of_reading
-from gainful.information.mixture import disagreement, parts, rounding
+from gainful.information.mixture import disagreement, rounding, several
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.numerics.memory import in_blocks
@@ -123,10 +124,10 @@ class Entropy:
             return in_blocks(lambda part: predicted_entropy(instrument, m[part], v[part]), len(m), some)
         if instrument.values is not None:
             return _of_log_probabilities(of_probabilities, belief, instrument, places)
-        weights, m, v = parts(belief, instrument, places)  # H[y] = Σ w_s H[y | s] + I(y; s)
+        weights, own, m, v = several(belief, instrument, places)  # H[y] = Σ w_s H[y | s] + I(y; s)
         floor = rounding(belief, instrument, places)
-        each = [predicted_entropy(instrument, *seen) for seen in zip(m, v, strict=True)]
-        return weights @ np.stack(each) + disagreement(instrument, weights, m, v, floor)
+        each = [predicted_entropy(*seen) for seen in zip(own, m, v, strict=True)]
+        return weights @ np.stack(each) + disagreement(own, weights, m, v, floor)
 
 
 def _of_log_probabilities(

@@ -30,11 +30,53 @@ from gainful.inference.solution import Solution, WarmStart
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout
 
-__all__ = ["RESOLUTION", "expected_sites", "fantasize", "is_known", "sample_fantasies"]
+__all__ = [
+    "RESOLUTION",
+    "count_on",
+    "expected_sites",
+    "fantasies",
+    "fantasize",
+    "is_known",
+    "own_queries",
+    "sample_fantasies",
+]
 
 Array = NDArray[np.float64]
 
+_DRAWS, _MANY = 8, 8  # joint answers drawn, and parts up to which there are so many
 RESOLUTION = 1e-12  # of the prior variance: what is left below it after conditioning is rounding
+
+
+def fantasies(belief: Posterior | Belief, pending: Sequence[Query]) -> tuple[Posterior | Belief, ...]:
+    """Beliefs that count on the pending answers, over which a score is averaged: one will do for one posterior."""
+    if not pending:
+        return (belief,)
+    if isinstance(belief, Posterior):
+        return (fantasize(belief, pending),)
+    return tuple(sample_fantasies(belief, pending))
+
+
+def own_queries(belief: Belief, s: int, pending: Sequence[Query]) -> list[Query]:
+    """The queries as part s of the belief has them: with its own instruments."""
+    return [Query(belief.instrument_of(s, query.instrument), query.place, query.number) for query in pending]
+
+
+def count_on(belief: Posterior | Belief, pending: Sequence[Query]) -> Posterior | Belief:
+    """One belief that counts on the pending answers; of several posteriors each does, and the weights are left where
+    they are: a first look at what is left."""
+    if isinstance(belief, Posterior) or not pending:
+        return fantasize(belief, pending) if isinstance(belief, Posterior) else belief
+    key = _asked(pending)
+    if key not in belief.imagined:
+        parts = [fantasize(p, own_queries(belief, s, pending)) for s, p in enumerate(belief.posteriors)]
+        belief.imagined[key] = Belief(parts, belief.weights, belief.instruments, belief.models)
+    found: Belief = belief.imagined[key]
+    return found
+
+
+def _asked(pending: Sequence[Query]) -> tuple[tuple[Instrument, bytes], ...]:
+    """What is asked, to remember by."""
+    return tuple((query.instrument, query.place.tobytes()) for query in pending)
 
 
 def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
@@ -52,7 +94,8 @@ def fantasize(belief: Posterior, pending: Sequence[Query]) -> Posterior:
     for query in pending:
         here = query.place[None]
         m, v = belief.marginals(query.instrument, here)
-        precision, likeliest = expected_sites(query.instrument, m, np.where(is_known(belief, here, v), 0.0, v))
+        known = is_known(belief, query.instrument.sees(here), v)
+        precision, likeliest = expected_sites(query.instrument, m, np.where(known, 0.0, v))
         data = data.join(Data((Batch(query.instrument, here, likeliest),)))
         sites.append((precision[0], _keeping(precision[0], m[0])))
     return replace(belief, inference=_Held(belief.sites, tuple(sites), belief.response)).condition(data)
@@ -107,10 +150,11 @@ def expected_sites(instrument: Instrument, m: Array, v: Array) -> tuple[Array, A
     return precision, likeliest
 
 
-def sample_fantasies(belief: Belief, pending: Sequence[Query], size: int = 8, seed: int = 0) -> list[Belief]:
+def sample_fantasies(belief: Belief, pending: Sequence[Query], size: int | None = None, seed: int = 0) -> list[Belief]:
     """The belief after each of `size` joint answers to the pending queries, drawn from it.
 
-    The same seed draws the same answers, so that scores of different queries are compared on common random numbers.
+    Eight as a rule, and four of a belief of many parts, all of which are conditioned on each answer. The same seed
+    draws the same answers, so that scores of different queries are compared on common random numbers.
 
     >>> import gainful as gf
     >>> parts = [gf.GP(gf.SE(), gf.ConstantMean(m)).condition(gf.Data()) for m in (-9.0, 9.0)]
@@ -118,44 +162,56 @@ def sample_fantasies(belief: Belief, pending: Sequence[Query], size: int = 8, se
     >>> sorted(round(float(each.weights[0])) for each in after)
     [0, 1]
     """
-    rng = np.random.default_rng(seed)
+    size = (_DRAWS if len(belief.weights) <= _MANY else _DRAWS // 2) if size is None else size
+    key = _asked(pending), size, seed
+    if key not in belief.imagined:  # conditioning every part on every draw takes a while
+        belief.imagined[key] = _sampled(belief, pending, size, np.random.default_rng(seed))
+    return list(belief.imagined[key])
+
+
+def _sampled(belief: Belief, pending: Sequence[Query], size: int, rng: np.random.Generator) -> list[Belief]:
     # Parts in proportion to their weights, evenly, instead of by chance.
     drawn = np.searchsorted(np.cumsum(belief.weights), (np.arange(size) + 0.5) / size)
-    return [_after(belief, _imagined(belief.posteriors[min(s, len(belief.weights) - 1)], pending, rng)) for s in drawn]
+    chosen = np.minimum(drawn, len(belief.weights) - 1).tolist()
+    return [_after(belief, _imagined(belief, s, pending, rng)) for s in chosen]
 
 
-def _imagined(posterior: Posterior, pending: Sequence[Query], rng: np.random.Generator) -> Data:
-    """Answers to the pending queries from one function drawn from the posterior."""
-    places = [np.atleast_2d(query.place) for query in pending]
-    f = posterior.sample(np.concatenate(places), 1, rng)[0]
+def _imagined(belief: Belief, s: int, pending: Sequence[Query], rng: np.random.Generator) -> Data:
+    """Answers to the pending queries from one function drawn from part s, by its own instruments."""
+    places = [query.seen for query in pending]
+    f = belief.posteriors[s].sample(np.concatenate(places), 1, rng)[0]
     data, start = Data(), 0
     for query, mine in zip(pending, places, strict=True):
         values = f[start : start + len(mine)]
         start += len(mine)
         sees = query.instrument.query
         g = values[:1] if sees == "place" else values[:1] - values[1:] if sees == "pair" else values[None]
-        data = data.join(Data((Batch(query.instrument, query.place[None], query.instrument.simulate(g, rng)),)))
+        answer = belief.instrument_of(s, query.instrument).simulate(g, rng)
+        data = data.join(Data((Batch(query.instrument, query.place[None], answer),)))
     return data
 
 
 def _after(belief: Belief, data: Data) -> Belief:
     """Every part after the answers, one moment-matching step each, weighed by how well it predicted them."""
-    parts, logs = [], []
-    for posterior, weight in zip(belief.posteriors, belief.weights, strict=True):
-        log_p = float(np.log(weight)) if weight > 0.0 else -np.inf
+    parts, logs, held = [], [], np.flatnonzero(belief.weights > 0.0).tolist()
+    for s in held:
+        posterior, log_p = belief.posteriors[s], float(np.log(belief.weights[s]))
         for batch in data.batches:
-            posterior, log_z = _filtered(posterior, batch)
+            own = replace(batch, instrument=belief.instrument_of(s, batch.instrument))
+            posterior, log_z = _filtered(posterior, own)
             log_p += log_z
         parts.append(posterior)
         logs.append(log_p)
-    return Belief(parts, np.exp(np.array(logs) - np.max(logs)))
+    instruments, models = [belief.instruments[s] for s in held], [belief.models[s] for s in held]
+    return Belief(parts, np.exp(np.array(logs) - np.max(logs)), instruments, models)
 
 
 def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:
     """The posterior after one answer by assumed-density filtering, older sites held, and log p(answer)."""
     m, v = posterior.marginals(batch.instrument, batch.X)
-    known = is_known(posterior, batch.X, v)
-    safe = np.maximum(v, _rounding(posterior, batch.X)) if v.ndim == 1 else v
+    seen = batch.instrument.sees(batch.X)
+    known = is_known(posterior, seen, v)
+    safe = np.maximum(v, _rounding(posterior, seen)) if v.ndim == 1 else v
     p = batch.instrument.log_partition(batch.answers, m, safe)
     if known.all():  # it can only say how well it was predicted
         return posterior, float(p.log_z[0])
@@ -163,7 +219,11 @@ def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:
         with np.errstate(divide="ignore"):
             exact = batch.instrument.gaussian and batch.instrument.is_certain
             precision = np.inf if exact else float(-p.d2[0] / p.shrink[0])
-        shift = float(batch.answers[0]) if exact else float((p.d1[0] - m[0] * p.d2[0]) / p.shrink[0])
+        shift = (
+            float(batch.instrument.reading(batch.answers)[0, 0])
+            if exact
+            else float((p.d1[0] - m[0] * p.d2[0]) / p.shrink[0])
+        )
         site = np.asarray(precision), np.asarray(shift)
     else:
         grow = np.eye(v.shape[1]) + p.d2[0] @ v[0]

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
-from gainful.checks import as_rng, column_names, finite_table, is_number, require, require_columns, require_count
+from gainful.checks import as_rng, column_names, finite_table, require_columns, require_count
 from gainful.data import Data, as_queries
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.adjusted import Adjusted, Response
@@ -26,6 +27,7 @@ from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.draws import Draws
 from gainful.inference.pullback import of_places, pull_back, pulled
+from gainful.inference.quantiles import as_levels, require_level, tails
 from gainful.inference.sampled import Sampled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
@@ -44,6 +46,7 @@ from gainful.kernels.base import Kernel
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
 from gainful.numerics.memory import WORKING, blocks, in_blocks, require_room
+from gainful.numerics.mixture_quantile import mixture_quantile
 from gainful.numerics.rows import find_rows
 
 __all__ = ["Posterior", "Predictive", "solve", "warn_about"]
@@ -184,6 +187,28 @@ class Posterior:
             )
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
+    def quantile(self, X: ArrayLike, q: ArrayLike) -> Array:
+        """The q quantile of f at each place, (M,), or of several q (Q, M): exact, of draws too.
+
+        >>> import gainful as gf
+        >>> gf.GP(gf.SE()).condition(gf.Data()).quantile([[0.0]], [0.5, 0.975]).round(4).tolist()
+        [[0.0], [1.96]]
+        """
+        levels = as_levels(q)
+        if self.draws is None:
+            mean, variance = self._moments(self._places(X))
+            found = mean + np.sqrt(variance) * ndtri(levels.reshape(-1, 1))
+        else:
+            means, within = self.by_draw(X)
+            equal, sd = np.full(len(means), 1.0 / len(means)), np.broadcast_to(np.sqrt(within), means.shape)
+            found = np.stack([mixture_quantile(equal, means, sd, each) for each in levels.ravel()])
+        return np.asarray(found.reshape(*levels.shape, -1))
+
+    def band(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
+        """The ends, (M,) each, between which f lies at each place with this probability, as likely below as above."""
+        low, high = self.quantile(X, tails(level))
+        return low, high
+
     def predict(self, X: ArrayLike | Predictive) -> Predictive:
         """Mean and variance of f at each place, held together with the places: see `Predictive`."""
         if isinstance(X, Predictive) and X.posterior is self:
@@ -198,12 +223,13 @@ class Posterior:
 
         Of a `Predictive` of this posterior, an instrument that sees one place gets the moments held there.
         """
-        if isinstance(X, Predictive) and X.posterior is self and getattr(instrument, "query", None) == "place":
+        shared = getattr(instrument, "query", None) == "place" and instrument.outputs is None
+        if isinstance(X, Predictive) and X.posterior is self and shared:
             return X.mean, X.variance
         require_columns("X", column_names(X), self.data.columns)
         queries, _ = as_queries(instrument, X)
         if instrument.query == "place":
-            return self._moments(self._places(queries))
+            return self._moments(self._places(queries.reshape(-1, queries.shape[-1])))
         n, k, d = queries.shape
         mean = self.mean(queries.reshape(n * k, d)).reshape(n, k)
 
@@ -249,7 +275,7 @@ class Posterior:
         """
         queries, _ = as_queries(instrument, X)
         d_means, d_covs = of_places(instrument.query, d_mean, d_cov)
-        each = queries[:, None] if instrument.query == "place" else queries
+        each = queries[:, None] if queries.ndim == 2 else queries
         if watched is not None and pulled_there is None:
             pulled_there = self.pulled(watched)
         k = each.shape[1]
@@ -264,6 +290,8 @@ class Posterior:
         # The places of a pair or set take matrices of queries × queries: of small blocks, then.
         most = k * (self._each + (0 if watched is None else 4 * len(watched)))
         out = in_blocks(of, len(each), most if k == 1 else max(most, WORKING // (8 * _PAIRS)))
+        if instrument.outputs is not None:  # one place for all of them, and their numbers do not move
+            return np.asarray(out.reshape(queries.shape)[:, :, :-1].sum(axis=1))
         return out.reshape(queries.shape)
 
     def pulled(self, watched: Array) -> Array | None:
@@ -328,8 +356,7 @@ class Posterior:
         >>> bool(posterior.check())
         True
         """
-        inside = is_number(level) and 0.0 < level < 1.0
-        require(inside, "level", "a probability between 0 and 1", level, "0.95 for bands of 95 %")
+        require_level(level)
         exact = solve(self.prior_mean, self.kernel, self.data, Sampled(draws, seed))
         warn_if_unconverged(exact.convergence, stacklevel=3)
         measured = np.unique(self.data.layout.places, axis=0)
@@ -450,10 +477,12 @@ class Posterior:
 
     def _places(self, X: ArrayLike, argument: str = "X") -> Array:
         places = finite_table(argument, X, names=self.data.columns)
-        if self.data.dimensions is not None and places.shape[1] != self.data.dimensions:
+        if not self.data.admits(places.shape[1]):
+            known = self.data.coordinates or self.data.dimensions
+            several = known != self.data.dimensions
             raise InvalidInput(
                 argument,
-                f"places with {self.data.dimensions} coordinates, like the data",
+                f"places with {known} coordinates, " + ("the last being the output" if several else "like the data"),
                 places.shape[1],
                 "match the columns",
             )
@@ -463,6 +492,8 @@ class Posterior:
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictive(NDArrayOperatorsMixin):
     """Places (M, d), and the mean and variance (M,) of f there under one posterior: predicted once, asked many times.
+
+    Under a Belief of S posteriors mean and variance are (S, M), those of each part; `part(s)` has one of them.
 
     Wherever places are expected it stands for them: arithmetic, NumPy's functions, indices of columns and an array's
     methods are those of the places. Several instruments that are considered at the same places then share one
@@ -476,7 +507,7 @@ class Predictive(NDArrayOperatorsMixin):
     ((2, 1), [0.99, 0.134], True)
     """
 
-    posterior: Posterior
+    posterior: Any  # a Posterior, or a Belief of several, which this module may not import
     places: Array
     mean: Array
     variance: Array
@@ -484,6 +515,10 @@ class Predictive(NDArrayOperatorsMixin):
     def __post_init__(self) -> None:
         for name in ("places", "mean", "variance"):
             object.__setattr__(self, name, _own(getattr(self, name)))
+
+    def part(self, s: int) -> Predictive:
+        """The same places under part s of a Belief."""
+        return Predictive(self.posterior.posteriors[s], self.places, self.mean[s], self.variance[s])
 
     def __repr__(self) -> str:
         return f"Predictive({len(self)} places, {self.posterior})"
@@ -519,7 +554,7 @@ class Predictive(NDArrayOperatorsMixin):
     def __getitem__(self, index: int | np.integer[Any] | slice | NDArray[Any] | tuple[Any, ...]) -> Array | Predictive:
         if isinstance(index, int | np.integer | tuple):
             return np.asarray(self.places[index])
-        return Predictive(self.posterior, self.places[index], self.mean[index], self.variance[index])
+        return Predictive(self.posterior, self.places[index], self.mean[..., index], self.variance[..., index])
 
 
 def _own(array: Array) -> Array:

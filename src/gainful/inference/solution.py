@@ -14,7 +14,7 @@ from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
 from gainful.inference.draws import Draws
 from gainful.inference.sites import Block, Sites
-from gainful.instruments.base import Rows, Term
+from gainful.instruments.base import Instrument, Rows, Term
 from gainful.layout import Layout
 from gainful.numerics.lowrank import LowRank
 
@@ -83,10 +83,18 @@ def gaussian_sites(layout: Layout) -> Sites:
             k = term.rows.shape[1]
             blocks.append(Block(term.rows, np.zeros((len(term.rows), k, k))))
         elif term.likelihood.gaussian:
-            rows, noise = term.rows[:, 0], float(getattr(term.likelihood, "noise"))  # noqa: B009 - Gaussian means it has noise
-            precision[rows] = 1.0 / noise**2 if noise > 0.0 else np.inf
-            shift[rows] = term.answers / noise**2 if noise > 0.0 else term.answers
+            rows = term.rows[:, 0]
+            y, noise = _readings(term).T
+            square = np.where(noise > 0.0, noise, 1.0) ** 2
+            precision[rows] = np.where(noise > 0.0, 1.0 / square, np.inf)
+            shift[rows] = y / square  # the value itself where it is without noise
     return Sites(precision, shift, tuple(blocks))
+
+
+def _readings(term: Term) -> Array:
+    """(y, noise) of every answer of a Gaussian term, (n, 2)."""
+    assert isinstance(term.likelihood, Instrument)
+    return term.likelihood.reading(term.answers)
 
 
 def transfer_sites(old: Sites, layout: Layout, kept: Rows) -> Sites:
@@ -130,6 +138,6 @@ def gaussian_evidence(layout: Layout, state: Conditioned) -> float:
     for term in layout.terms:
         if term.likelihood.gaussian:
             rows = term.rows[:, 0]
-            misfit = state.alpha[rows] @ (term.answers - state.prior_mean[rows])
+            misfit = state.alpha[rows] @ (_readings(term)[:, 0] - state.prior_mean[rows])
             total += float(np.sum(np.log(root.scale[rows])) - 0.5 * (len(rows) * _LOG_2PI + misfit))
     return float(total)

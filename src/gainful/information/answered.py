@@ -57,23 +57,23 @@ def entropy_if_answered(belief: Posterior | Belief, instrument: Instrument, plac
         predicted = belief.answers(instrument, places)
         assert isinstance(predicted, DiscreteAnswers)
         return of_probabilities(predicted.log_probabilities) + 0.0
-    parts = (belief,) if isinstance(belief, Posterior) else belief.posteriors
-    weights = np.ones(1) if isinstance(belief, Posterior) else belief.weights
-    windows = parts[0].known_windows(instrument, places)
+    if isinstance(belief, Posterior):
+        belief = Belief([belief])
+    parts = belief.parts(instrument, places)
+    windows = parts[0].posterior.known_windows(instrument, places)
     if windows is None:
         return None
-    out = np.full(windows.total, np.nan)
-    edges = np.concatenate([[-np.inf], channel.bounds, [np.inf]])
-    low = np.maximum(edges[:-1], windows.low[:, None])
-    high = np.minimum(edges[1:], windows.high[:, None])
-    possible, logs = low < high, []
-    for part, weight in zip(parts, weights, strict=True):
-        mine = windows if part is parts[0] else part.known_windows(instrument, places)
+    out, logs = np.full(windows.total, np.nan), []
+    for part in parts:
+        mine, own = part.posterior.known_windows(part.instrument, places), part.instrument.channel()
         assert mine is not None  # the same answers, whatever the hyperparameters
-        m, sd = mine.mean[:, None], np.sqrt(mine.variance)[:, None]
+        assert own is not None
+        edges = np.concatenate([[-np.inf], own.bounds, [np.inf]])
+        low, high = np.maximum(edges[:-1], mine.low[:, None]), np.minimum(edges[1:], mine.high[:, None])
+        possible, m, sd = low < high, mine.mean[:, None], np.sqrt(mine.variance)[:, None]
         a, b = np.where(possible, (low - m) / sd, 0.0), np.where(possible, (high - m) / sd, 1.0)
         each = np.where(possible, log_ndtr_between(a, b), -np.inf)
         with np.errstate(divide="ignore"):
-            logs.append(each - logsumexp(each, axis=1, keepdims=True) + np.log(weight))
+            logs.append(each - logsumexp(each, axis=1, keepdims=True) + np.log(part.weight))
     out[windows.queries] = of_probabilities(logsumexp(logs, axis=0)) + 0.0  # never −0
     return out

@@ -73,7 +73,7 @@ def slopes(instrument: Instrument, m: Array, v: Array, explained: Array) -> Slop
     channel = instrument.channel()
     if channel is not None and channel.is_number:
         noise, half = channel.noise**2, 0.5 / np.log(2.0)
-        rest = np.maximum(v[:, None] - explained, np.finfo(float).tiny)
+        rest = np.maximum(v[:, None] - explained, _SHARPEST * v[:, None] + np.finfo(float).tiny)
         in_rest = half / (rest + noise)
         bits = about_value(instrument, Seen(m, v, v), explained)
         return Slopes(bits, np.zeros_like(explained), half / (v[:, None] + noise) - in_rest, in_rest)

@@ -1,6 +1,6 @@
 """What several queries tell together, and what one more tells beyond queries that are asked but not answered yet.
 
-    I(answers of S; f)                                   joint_information(posterior, S)
+    I(answers of S; f)                                   joint_estimate(posterior, S)
     I(answer; f | answers of S) = I(S and it) − I(S)     information(posterior, instrument, places, pending=S)
 
 Exact where integrals nest at most two deep (see `nested`) and are few; otherwise by outcomes (see `outcomes`), with a
@@ -34,7 +34,7 @@ from gainful.information.single import information_given
 from gainful.instruments import Instrument
 from gainful.numerics.memory import in_blocks
 
-__all__ = ["Estimate", "information_estimate", "joint_estimate", "joint_information"]
+__all__ = ["Estimate", "information_estimate", "joint_estimate"]
 
 Array = NDArray[np.float64]
 
@@ -52,37 +52,10 @@ class Estimate(NamedTuple):
     error: Array
 
 
-def joint_information(posterior: Posterior, queries: Sequence[Query]) -> float:
-    """I = H[answers] − Σ E[H[answer_i | f]]: bits that all the answers together are expected to tell about f.
-
-    Numbers: ½ log2 det(1 + C/noise²), however many. With others, exact to 1e-7 as long as integrals nest at most two
-    deep: one for each number (no more than there are discrete readings), one for each interval, one for each reading
-    that is not a number beyond the second; so four ranks, or three and a number, or two intervals. A set takes a
-    reading for each of its places. Beyond that the chain rule, each query given those before it by quasi-random
-    outcomes, with a standard error that `joint_estimate` gives. A repeat of a query without noise adds nothing.
-
-    >>> import gainful as gf
-    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
-    >>> lab = gf.Point(noise=1.0)
-    >>> joint_information(prior, [gf.Query(lab, [0.0]), gf.Query(lab, [50.0])])
-    2.0
-    >>> ask = gf.Query(gf.Binary(), [0.0])
-    >>> round(joint_information(prior, [ask]), 4), round(joint_information(prior, [ask, ask]), 4)
-    (0.485, 0.7481)
-    """
-    return float(joint_estimate(posterior, queries).bits)
-
-
 def joint_estimate(posterior: Posterior, queries: Sequence[Query]) -> Estimate:
-    """`joint_information` with its standard error.
-
-    >>> import gainful as gf
-    >>> prior = gf.GP(gf.SE()).condition(gf.Data())
-    >>> joint_estimate(prior, [gf.Query(gf.Binary(), [x]) for x in (0.0, 0.5, 1.0)]).error.item()
-    0.0
-    """
+    """Bits that all the answers together are expected to tell about f under one posterior, and their standard error."""
     _check_posterior("posterior", posterior)
-    read_off, others = _apart(unanswered(posterior, checked("queries", queries, posterior.data.dimensions)))
+    read_off, others = _apart(unanswered(posterior, checked("queries", queries, posterior.data.coordinates)))
     wanted = [*read_off, *others]
     if not wanted:
         return Estimate(np.zeros(()), np.zeros(()))
@@ -99,17 +72,7 @@ def joint_estimate(posterior: Posterior, queries: Sequence[Query]) -> Estimate:
 def information_estimate(
     belief: Posterior, instrument: Instrument, places: ArrayLike, pending: Sequence[Query] = ()
 ) -> Estimate:
-    """`information(belief, instrument, places, pending=pending)` with its standard error, (M,) each.
-
-    The error is NaN, not known, where an instrument without a channel takes part: its pending answers then count as the
-    Gaussian sites that leave as much variance on average (`fantasize`).
-
-    >>> import gainful as gf
-    >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
-    >>> ask = gf.Query(gf.Binary(), [0.0])
-    >>> information_estimate(prior, gf.Binary(), [[0.0]], pending=[ask]).bits.round(4).tolist()
-    [0.2631]
-    """
+    """I(answer; f | pending answers) under one posterior, (M,), and its standard error, NaN where it is not known."""
     _check_posterior("belief", belief)
     mine, _ = as_queries(instrument, places)
     own = instrument.channel()  # refuses intervals without a width
@@ -195,4 +158,4 @@ def _in_order(queries: list[Query]) -> list[Query]:
 
 def _check_posterior(argument: str, belief: object) -> None:
     if not isinstance(belief, Posterior):
-        raise InvalidInput(argument, "a posterior", belief, "condition a GP on data first")
+        raise InvalidInput(argument, "a posterior, or a Belief of several", belief, "condition a GP on data first")

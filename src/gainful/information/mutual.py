@@ -38,8 +38,9 @@ def information(
     """How many bits the instrument's next answer is expected to tell about something, one number per query, (M,).
 
     about is "function"; `Region(points)`, predictions there alone; or, of a belief of several posteriors,
-    "hyperparameters" or "model": which of them is right. About the function such a belief is asked with its
-    hyperparameters as nuisance (Houlsby et al. 2011, sec. 3.1; see `information.mixture`).
+    "hyperparameters" or "model": which of them is right. About the function or a region such a belief is asked with
+    its hyperparameters as nuisance, each part with its own instrument (Houlsby et al. 2011, sec. 3.1; see
+    `information.mixture`).
 
     places are queries of the instrument: (M, d), pairs (M, 2, d) or sets (M, k, d). A number has ½ log2(1 + v/noise²);
     an interval the difference of one function of one number; ranks, yes/no and preferences one-dimensional quadrature
@@ -85,10 +86,10 @@ def _information(
     require_about(about)
     if not len(queries):
         return np.zeros(0)
-    if isinstance(about, Region):
-        return region_information(belief, instrument, places, about, pending)
     if isinstance(belief, Belief):
         return mixture_information(belief, instrument, places, about, pending)
+    if isinstance(about, Region):
+        return region_information(belief, instrument, places, about, pending)
     raise InvalidInput(
         "belief", f"a Belief of several posteriors to learn about the {about}", belief,
         "for instance nuts(gp, data), or Belief([post1, post2], weights)",

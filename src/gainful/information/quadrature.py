@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gainful.instruments import Instrument
+from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.generic import answer_nodes
 from gainful.numerics.blas import matmul
 from gainful.numerics.quadrature import chebyshev_nodes, chebyshev_through, gauss_hermite
@@ -114,8 +115,9 @@ def _information(instrument: Instrument, m: Array, v: Array) -> Array:
 
 def _of_shifted(instrument: Instrument, v: Array) -> Array:
     """I(answer; f) for y = g + noise of any shape, by a polynomial in log v; beyond its ends by their asymptotes."""
-    bits = _shifted_table(instrument)[None]
-    at = np.log(np.maximum(v, 1e-300))
+    standard, unit = instrument.standardised()
+    bits = _shifted_table(standard)[None]
+    at = np.log(np.maximum(v / unit**2, 1e-300))
     y = np.clip(2.0 * (at - _LOW) / (_HIGH - _LOW) - 1.0, -1.0, 1.0)[None]
     found = np.exp(chebyshev_through(bits, y)[0])
     # Below, information is proportional to the variance; above, every fourfold variance is one bit more.
@@ -131,6 +133,10 @@ def _shifted_table(instrument: Instrument) -> Array:
 
 def entropy(instrument: Instrument, m: Array, v: Array) -> Array:
     """H[answer] in bits, (M,), when the instrument sees N(m, v); of numbers the differential entropy."""
+    if m.ndim == 2:  # a set, one of a few answers
+        predicted = instrument.predict(m, v)
+        assert isinstance(predicted, DiscreteAnswers)
+        return np.asarray(-_BITS * xlogy(predicted.probabilities, predicted.probabilities).sum(axis=1))
     table = on_lattice(instrument, m, v)
     if table is not None:
         return np.asarray(-_BITS * (table.measure @ xlogy(table.probability, table.probability)))

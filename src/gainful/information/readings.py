@@ -90,12 +90,12 @@ def checked(argument: str, queries: Sequence[Query], like: int | None = None) ->
     """The queries as a list, without repeats of noiseless ones: those have one answer, however often they are asked."""
     if not isinstance(queries, list | tuple) or not all(isinstance(query, Query) for query in queries):
         raise InvalidInput(argument, "a sequence of queries", queries, "for instance [Query(instrument, place)]")
-    dimensions = {query.place.shape[-1] for query in queries} | ({like} if like is not None else set())
+    dimensions = {query.seen.shape[-1] for query in queries} | ({like} if like is not None else set())
     if len(dimensions) > 1:
         raise InvalidInput(argument, "places with the same number of coordinates", sorted(dimensions), "match them")
     kept, seen = [], set()
     for query in queries:
-        key = query.instrument.channel(), query.place.tobytes()
+        key = query.instrument.channel(), query.seen.tobytes()
         if query.instrument.is_certain and key in seen:
             continue
         seen.add(key)
@@ -229,8 +229,8 @@ class _Seen:
 
 
 def _seen(posterior: Posterior, queries: Sequence[Query]) -> _Seen:
-    stacked = [np.atleast_2d(query.place) for query in queries]
-    d = stacked[0].shape[1] if stacked else posterior.data.dimensions or 1
+    stacked = [query.seen for query in queries]
+    d = stacked[0].shape[1] if stacked else posterior.data.coordinates or posterior.data.dimensions or 1
     places, where = np.unique(np.concatenate([np.zeros((0, d)), *stacked]) + 0.0, axis=0, return_inverse=True)
     rows, start = [], 0
     for query, mine in zip(queries, stacked, strict=True):

@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief
 from gainful.inference.fantasy import fantasize
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region
 from gainful.information.explained import Seen, about_value, slopes
 from gainful.information.pairs import about_answer, explained_by, table_size
 from gainful.information.readings import checked
-from gainful.information.watched import Watched, covariances, see, watch, whitening
+from gainful.information.watched import Watched, covariances, require_posterior, see, watch, whitening
 from gainful.instruments import Instrument, Point, Preference
 from gainful.numerics.rows import find_rows
 
@@ -32,10 +31,11 @@ __all__ = ["AboutRegion", "region_information", "region_information_and_gradient
 Array = NDArray[np.float64]
 
 _MANY = 1_000_000  # numbers held at a time
+_LEFT = 1e-10  # of the prior variance: what is left below it beyond pending answers is rounding
 
 
 def region_information(
-    belief: Posterior | Belief, instrument: Instrument, places: ArrayLike, region: Region, pending: Sequence[Query] = ()
+    belief: Posterior, instrument: Instrument, places: ArrayLike, region: Region, pending: Sequence[Query] = ()
 ) -> Array:
     """Bits that the next answer is expected to tell about the region, (M,); exact to 1e-7 bits.
 
@@ -134,11 +134,11 @@ class _Target:
             part = queries[i : i + some]
             seen = see(self.belief, instrument, part)
             here = _told(self.numbers, self.belief, instrument, part)
-            mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here)
+            mine = _seen(seen.mean[:, 0], seen.cov[:, 0, 0], here, _rounding(self.belief, part))
             cross = covariances(self.belief, instrument, part, self.watched)[:, 0] - here @ self.told.T
             own = find_rows(part, self.watched.queries)
             own = np.where(own >= 0, numbers[own], -1)[:, None] == numbers
-            yield slice(i, i + len(part)), _Case(mine, cross, own, seen.known)
+            yield slice(i, i + len(part)), _Case(mine, cross, own, seen.known | (mine.left <= 0.0))
 
     def explained(self, case: _Case) -> Array:
         """What each point, or all of them together, explain of what is seen, (M, R) or (M, 1).
@@ -182,11 +182,8 @@ def _queries(instrument: Instrument, places: ArrayLike, region: Region) -> Array
     return queries
 
 
-def _target(belief: Posterior | Belief, instrument: Instrument, region: Region, pending: list[Query]) -> _Target:
-    if not isinstance(belief, Posterior):
-        raise InvalidInput(
-            "belief", "one posterior, to learn about a region", belief, "condition a GP on data, or ask each part"
-        )
+def _target(belief: Posterior, instrument: Instrument, region: Region, pending: list[Query]) -> _Target:
+    require_posterior(belief)
     sees: Instrument = Point() if np.ndim(region.points) == 2 else Preference()
     answers = region.answers
     if answers is not None:
@@ -204,14 +201,27 @@ def _target(belief: Posterior | Belief, instrument: Instrument, region: Region, 
     weights = weights / np.max(weights)
     weights /= np.sum(weights)
     white = whitening(belief, sees, watched, -told @ told.T) if region.together else None
-    points, numbered = _seen(watched.mean, watched.variance, told), _numbered(watched.queries)
+    points = _seen(watched.mean, watched.variance, told, _rounding(belief, watched.queries))
+    numbered = _numbered(watched.queries)
     return _Target(belief, sees, region, watched, points, told, weights, reading, white, numbered)
 
 
-def _seen(mean: Array, variance: Array, told: Array) -> Seen:
-    """With what pending answers take away, the squares of `told` (N, P')."""
-    left = np.maximum(variance - np.sum(told**2, axis=1), 0.0) if told.shape[1] else variance
-    return Seen(mean, variance, left)
+def _seen(mean: Array, variance: Array, told: Array, rounding: Array) -> Seen:
+    """With what pending answers take away, the squares of `told` (N, P'); what they leave below rounding is nothing."""
+    if not told.shape[1]:
+        return Seen(mean, variance, variance)
+    left = variance - np.sum(told**2, axis=1)
+    return Seen(mean, variance, np.where(left > rounding, left, 0.0))
+
+
+def _rounding(belief: Posterior, queries: Array) -> Array:
+    """What rounding may leave of the variance of what each query sees once pending numbers without noise are in, (N,).
+
+    Their covariance is inverted, which costs digits that a variance has by itself.
+    """
+    places = queries.reshape(-1, queries.shape[-1])
+    prior = np.maximum(belief.kernel.diag(places), 0.0).reshape(len(queries), -1).sum(axis=1)
+    return _LEFT * prior
 
 
 def _pending(belief: Posterior, numbers: list[Query]) -> _Numbers | None:

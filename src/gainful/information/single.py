@@ -38,29 +38,34 @@ _NUMBERS = 200  # held at a time for each query: nodes of the entropy given g
 _MOST_NODES = 1_000_000  # of product grids at a time, so that they fit into memory
 
 
-def information_alone(belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+def information_alone(belief: Posterior, instrument: Instrument, places: ArrayLike, tabulated: bool = True) -> Array:
     """I(answer; f) in bits under one posterior, (M,); an answer without noise about what is known tells nothing."""
     m, v = belief.marginals(instrument, places)
     channel = instrument.channel()
     if channel is not None and channel.is_number and channel.noise == 0.0:
         v = np.where(is_known(belief, as_queries(instrument, places)[0], v), 0.0, v)
-    return information_given(instrument, m, v)
+    return information_given(instrument, m, v, tabulated)
 
 
-def information_given(instrument: Instrument, m: Array, v: Array) -> Array:
-    """I(answer; f) in bits when what the instrument sees is N(m, v), (M,)."""
+def information_given(instrument: Instrument, m: Array, v: Array, tabulated: bool = True) -> Array:
+    """I(answer; f) in bits when what the instrument sees is N(m, v), (M,).
+
+    What `tabulated` has worked out once for an instrument pays where much is asked of it; each part of a belief has
+    instruments of its own, of which little is.
+    """
     channel = instrument.channel()
     some = _NUMBERS + 8 * instrument.levels
-    return in_blocks(lambda part: _given(instrument, channel, m[part], v[part]), len(m), some)
+    return in_blocks(lambda part: _given(instrument, channel, m[part], v[part], tabulated), len(m), some)
 
 
-def _given(instrument: Instrument, channel: Channel | None, m: Array, v: Array) -> Array:
+def _given(instrument: Instrument, channel: Channel | None, m: Array, v: Array, tabulated: bool) -> Array:
     if channel is None:
-        return quadrature.information(instrument, m, v)
+        known = instrument.bits(m, v) if instrument.query == "set" else None
+        return quadrature.information(instrument, m, v) if known is None else known
     if channel.any_of:
         return _of_set(instrument, m, v)
     if channel.is_discrete:
-        return _of_discrete(channel, m, v)
+        return _of_discrete(channel, m, v, tabulated)
     return _of_interval(channel, v) if channel.is_interval else _of_number(channel, v)
 
 
@@ -78,11 +83,11 @@ def _of_interval(channel: Channel, v: Array) -> Array:
     return np.maximum(before - given, 0.0)
 
 
-def _of_discrete(channel: Channel, m: Array, v: Array) -> Array:
+def _of_discrete(channel: Channel, m: Array, v: Array, tabulated: bool) -> Array:
     before = of_channel(channel, m, v)
     given = conditional_entropy(channel)
     # Rounding may leave −1e-16 where nothing is to be learned.
-    return before if given is None else np.maximum(before - given.expected(m, v), 0.0)
+    return before if given is None else np.maximum(before - given.expected(m, v, tabulated), 0.0)
 
 
 def _of_set(instrument: Instrument, m: Array, v: Array) -> Array:

@@ -19,7 +19,7 @@ from gainful.inference.posterior import Posterior
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument, Point
 
-__all__ = ["Seen", "Watched", "covariances", "refuse_mixture", "see", "watch", "watch_places", "whitening"]
+__all__ = ["Seen", "Watched", "covariances", "require_posterior", "see", "watch", "watch_places", "whitening"]
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def watch_places(belief: Posterior, places: ArrayLike) -> Watched:
 
 def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watched:
     """What the instrument sees at each of these queries."""
-    refuse_mixture(belief)
+    require_posterior(belief)
     if instrument.query == "set":
         raise InvalidInput(
             "reference", "an instrument that sees one value, of a place or a pair", instrument,
@@ -69,6 +69,7 @@ def watch(belief: Posterior, instrument: Instrument, queries: ArrayLike) -> Watc
         )  # fmt: skip
     require_columns("reference", column_names(queries), belief.data.columns)
     array, _ = as_queries(instrument, queries, "reference")
+    array = array.reshape(-1, array.shape[-1]) if instrument.query == "place" else array
     half = belief.half(array.reshape(-1, array.shape[-1]))
     return Watched(array, *belief.marginals(instrument, array), half)
 
@@ -115,7 +116,7 @@ def whitening(belief: Posterior, sees: Instrument, watched: Watched, more: Array
     return np.asarray(vectors[:, real] / np.sqrt(values[real]))
 
 
-def refuse_mixture(belief: object) -> None:
-    """Refuse what is not one posterior."""
+def require_posterior(belief: object) -> None:
+    """Refuse what is no posterior; whoever has several asks each."""
     if not isinstance(belief, Posterior):
-        raise InvalidInput("belief", "a posterior", belief, "condition a GP on data first, or score one of the parts")
+        raise InvalidInput("belief", "a posterior, or a Belief of several", belief, "condition a GP on data first")

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 
 from gainful.acquisition.base import AMOUNT
-from gainful.data import require_instrument
 from gainful.errors import InvalidInput
+from gainful.inference.belief import Belief, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.entropy import binary_entropy
 from gainful.instruments import Instrument
@@ -55,7 +55,8 @@ class BALDClosedForm:
     3.2).
 
     A preference's difference is measured in its noise, √2 noise, which the text sets to one. Guess and lapse rates are
-    not part of the published model; `Learn` has them, is exact, and costs little more.
+    not part of the published model; `Learn` has them, is exact, and costs little more. Of several posteriors h is of
+    the averaged probability, as their eq. 6 has it.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())
@@ -65,25 +66,43 @@ class BALDClosedForm:
 
     scale: ClassVar[str] = AMOUNT
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        unit = _unit(belief, instrument)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
+        if isinstance(belief, Belief):
+            return _of_several(belief, instrument, places)
+        unit = _unit(instrument)
         m, v = belief.marginals(instrument, places)
         return probit_information(m / unit, v / unit**2)
 
-    def score_and_gradient(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> tuple[Array, Array]:
-        """The scores and their derivatives in the places: smooth and differentiable (sec. 3)."""
-        unit = _unit(belief, instrument)
+    def score_and_gradient(
+        self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
+    ) -> tuple[Array, Array] | None:
+        """The scores and their derivatives in the places: smooth and differentiable (sec. 3).
+
+        None of several posteriors.
+        """
+        if not isinstance(belief, Posterior):
+            return None
+        unit = _unit(instrument)
         m, v = belief.marginals(instrument, places)
         in_mean, in_variance = probit_slopes(m / unit, v / unit**2)
         back = belief.pullback(instrument, places, in_mean / unit, in_variance / unit**2)
         return probit_information(m / unit, v / unit**2), back
 
 
-def _unit(belief: Posterior, instrument: Instrument) -> float:
+def _of_several(belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+    """h(Σ w_s P_s(yes)) − Σ w_s E_s h: the entropy of the mixture's answer, and what is left given f and the part."""
+    yes, given = np.zeros(()), np.zeros(())
+    for part in belief.parts(instrument, places):
+        unit = _unit(part.instrument)
+        m, v = part.posterior.marginals(part.instrument, part.places)
+        yes = yes + part.weight * ndtr(m / np.sqrt(v + unit**2))
+        given = given + part.weight * _conditional(m / unit, v / unit**2)
+    return np.asarray(binary_entropy(yes) - given)
+
+
+def _unit(instrument: Instrument) -> float:
     """The noise of the answers, in the function's unit."""
-    if not isinstance(belief, Posterior):
-        raise InvalidInput("belief", "one posterior", belief, "use Learn(), which weighs several")
-    require_instrument(instrument)
     channel = instrument.channel()
     plain = channel is not None and channel.edges == (0.0,) and channel.mixing is None and not channel.any_of
     if channel is not None and plain and channel.noise > 0.0:

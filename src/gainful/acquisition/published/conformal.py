@@ -28,9 +28,8 @@ from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
 from gainful.errors import InvalidInput
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
-from gainful.information.watched import refuse_mixture
 from gainful.instruments import Instrument
 
 __all__ = ["Conformal", "conformal_p_values"]
@@ -40,15 +39,19 @@ Array = NDArray[np.float64]
 _TIE = 1e-12
 
 
-def conformal_p_values(belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+def conformal_p_values(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
     """p(y) for each query and each answer, (M, Q); the measured answers must be discrete, and there must be some.
+
+    Of several posteriors it is the average of the p-values that each has by itself.
 
     >>> import gainful as gf
     >>> post = gf.GP(gf.SE()).condition(gf.Data().add(gf.Binary(), [[-1.0], [1.0]], [0, 1]))
     >>> conformal_p_values(post, gf.Binary(), [[-1.0], [1.0]]).round(4).tolist()
     [[1.0, 0.6667], [0.6667, 1.0]]
     """
-    refuse_mixture(belief)
+    if isinstance(belief, Belief):
+        parts = belief.parts(instrument, places)
+        return np.asarray(sum(p.weight * conformal_p_values(p.posterior, p.instrument, p.places) for p in parts))
     groups = labelled(belief)
     if not groups:
         raise InvalidInput("belief", "some measured answers to compare with", "none", "measure a few places first")
@@ -77,8 +80,9 @@ class Conformal:
     """
 
     scale: ClassVar[str] = SIGNED
+    looks_ahead: ClassVar[bool] = True
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         if not len(queries_of(belief, instrument, places)):
             return np.zeros(0)
         p = np.sort(conformal_p_values(belief, instrument, places), axis=1)

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.acquisition.base import SIGNED
 from gainful.acquisition.decision import labelled, own_probability, told_probability
 from gainful.acquisition.lookahead import steps
-from gainful.inference.belief import queries_of
+from gainful.acquisition.parts import averaged
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
-from gainful.information.watched import Watched, refuse_mixture
+from gainful.information.watched import Watched
 from gainful.instruments import Instrument
 
 __all__ = ["EmpiricalError"]
@@ -30,9 +31,11 @@ class EmpiricalError:
     """
 
     scale: ClassVar[str] = SIGNED
+    looks_ahead: ClassVar[bool] = True
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        refuse_mixture(belief)
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         queries = queries_of(belief, instrument, places)
         nothing = Watched(np.zeros((0, queries.shape[-1])), np.zeros(0), np.zeros(0))
         out = np.zeros(len(queries))

@@ -22,13 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.parts import averaged
 from gainful.checks import column_names, numbers, require_columns
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Reference
 from gainful.information.single import information_given
+from gainful.information.watched import require_posterior
 from gainful.instruments import Instrument
 from gainful.instruments.answers import DiscreteAnswers
 
@@ -61,7 +63,7 @@ class IVM:
     IVM() averages over the predicted answers. IVM(pool, answers) is the original: `answers` (P,) are those of the
     pool's queries (P, ...), and only these can be scored; where the pool has several answers for one query, by their
     mean. An interval's average is not available (its answers are a continuum); a number's ΔH does not depend on the
-    answer, and is the information.
+    answer, and is the information. Of several posteriors it is the average: each has the entropy of one Gaussian.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(), gf.ConstantMean(1.0)).condition(gf.Data())
@@ -92,9 +94,10 @@ class IVM:
                 raise InvalidInput("answers", f"{len(self.pool)} answers, one for each query", got, "match the pool")
             object.__setattr__(self, "answers", _plain(answers.tolist()))
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
-        if not isinstance(belief, Posterior):
-            raise InvalidInput("belief", "one posterior", belief, "its entropy is that of one Gaussian")
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
+        require_posterior(belief)
         require_columns("pool", column_names(self.pool), belief.data.columns)
         m, v = belief.marginals(instrument, places)
         if instrument.gaussian:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.parts import averaged
 from gainful.checks import require_choice, require_positive
 from gainful.errors import InvalidInput, MissingExtra
-from gainful.inference.belief import queries_of
+from gainful.inference.belief import Belief, queries_of
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.numerics.memory import in_blocks
@@ -69,7 +70,8 @@ class ActiveSVM:
     which. C is the price of an answer on the wrong side; large means that answers are
     right, as version spaces suppose. Before both a yes and a no have been told, at different places, there is no
     hyperplane, and a place scores its distance in feature space to the nearest one measured: the farthest is asked
-    first, which soon finds the other answer. Needs the extra `sklearn`.
+    first, which soon finds the other answer. Of several posteriors each has its own kernel and machine, and their
+    scores are averaged. Needs the extra `sklearn`.
 
     >>> import gainful as gf
     >>> data = gf.Data().add(gf.Binary(), [[0.0], [1.0]], [False, True])
@@ -85,7 +87,9 @@ class ActiveSVM:
         require_choice("rule", self.rule, _RULES, "'simple' is the usual one")
         require_positive("C", self.C, "100 all but forbids errors")
 
-    def score(self, belief: Posterior, instrument: Instrument, places: ArrayLike) -> Array:
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        if isinstance(belief, Belief):
+            return averaged(self, belief, instrument, places)
         queries = queries_of(belief, instrument, places)
         X, answers = _yes_or_no(belief, instrument)
         if not len(queries):
@@ -128,8 +132,6 @@ def _square(machine: Any, within: Array) -> float:
 
 def _yes_or_no(belief: Posterior, instrument: Instrument) -> tuple[Array, Array]:
     """The places measured (N, d) and their answers (N,)."""
-    if not isinstance(belief, Posterior):
-        raise InvalidInput("belief", "one posterior", belief, "an SVM has one kernel: pass one of belief.posteriors")
     for each in (instrument, *belief.data.instruments):
         if each.query != "place" or each.values != (0.0, 1.0):
             raise InvalidInput(
