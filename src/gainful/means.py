@@ -19,7 +19,7 @@ from gainful.checks import is_whole, require_names
 from gainful.errors import InvalidInput
 from gainful.parameters import Parametrised, Slot, positive, real
 
-__all__ = ["ConstantMean", "LinearMean", "Mean", "NotchMean", "Zero"]
+__all__ = ["ConstantMean", "LinearMean", "Mean", "NotchMean", "UnknownMean", "Zero"]
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
@@ -49,6 +49,24 @@ class Mean(Parametrised, ABC):
 @dataclass(frozen=True)
 class Zero(Mean):
     """m(x) = 0."""
+
+    def __call__(self, X: Array) -> Array:
+        return np.zeros(len(X))
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        return self(X), lambda g: np.zeros(0)
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class UnknownMean(Mean):
+    """m(x) = an unknown constant of any size, which answers tell; by itself it is 0.
+
+    A model with a space integrates it out: the constant has a Normal distribution about the middle of the answers, far
+    wider than they are spread.
+    """
 
     def __call__(self, X: Array) -> Array:
         return np.zeros(len(X))

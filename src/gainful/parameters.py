@@ -10,6 +10,8 @@ for a tree of them:
 How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY` or `LOGIT`). A positive number that is
 exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers beyond
 1e100 in size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
+
+A number that was left at its default is `Unstated`: it evaluates as that number; a model that has a space learns it.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ __all__ = [
     "Parametrised",
     "Slot",
     "Transform",
+    "Unstated",
     "fraction",
     "natural",
     "ordered",
@@ -47,6 +50,10 @@ Array = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-100, 1e100  # of a parameter in size: beyond, squares and products of two are 0 or infinite
 _CHECK = "check the value and its units"
+
+
+class Unstated(float):
+    """A number that nobody stated: it was left at its default. It counts as that number wherever one is needed."""
 
 
 class Local(NamedTuple):
@@ -169,6 +176,8 @@ class _Numbers:
     zero: bool = False  # exactly 0 is allowed too, and has no entry in theta
 
     def canonical(self, label: str, value: Any) -> Any:
+        if not _said(value) and (self.per_dimension or not isinstance(value, tuple)):
+            return value
         transform = self.transform
         array = _floats(label, value, transform.expected)
         fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
@@ -196,9 +205,14 @@ class _Numbers:
         return self.transform.to_theta(array if self.per_dimension and array.ndim else array[..., None])
 
     def from_theta(self, old: Any, theta: Array) -> Any:
-        value = self.transform.from_theta(theta)
-        one = not self.per_dimension or (np.ndim(old) == 0 and theta.ndim == 1)
-        return value[..., 0] if one else value
+        return self.from_values(old, self.transform.from_theta(theta))
+
+    def to_values(self, value: Any) -> Array:
+        return np.atleast_1d(np.asarray(value, dtype=float))
+
+    def from_values(self, old: Any, values: Array) -> Any:
+        one = not self.per_dimension or (np.ndim(old) == 0 and values.ndim == 1)
+        return values[..., 0] if one else values
 
     def slots(self, label: str, value: Any) -> list[Slot]:
         size = self.size(value)
@@ -235,7 +249,13 @@ class _Ordered:
             raise InvalidInput(
                 "theta", "one setting for ordered parameters", f"shape {theta.shape}", "loop over settings"
             )
-        return np.concatenate([theta[:1], theta[0] + np.cumsum(np.exp(theta[1:]))])
+        return self.from_values(old, np.concatenate([theta[:1], np.exp(theta[1:])]))
+
+    def to_values(self, value: Any) -> Array:
+        return np.concatenate([value[:1], np.diff(value)])
+
+    def from_values(self, old: Any, values: Array) -> Array:
+        return np.cumsum(values)
 
     def slots(self, label: str, value: Any) -> list[Slot]:
         gaps = [Slot(f"{label}.gap[{i}]", "gap", LOG) for i in range(1, len(value))]
@@ -284,7 +304,8 @@ def ordered(role: str) -> Any:
 
 
 def _field(declared: _Numbers | _Ordered, default: Any) -> Any:
-    return dataclasses.field(default=default, metadata={"parameter": declared})
+    unstated = Unstated(default) if isinstance(default, float) else default
+    return dataclasses.field(default=unstated, metadata={"parameter": declared})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -346,30 +367,76 @@ class Parametrised:
             for field, part in self._parts()
         )
 
+    def widened(self, dimensions: int) -> Self:
+        """The same value for so many dimensions, each with a number of its own where one for all was not stated."""
+        changes: dict[str, Any] = {}
+        for field, part in self._parts():
+            if isinstance(part, Parametrised):
+                changes[field.name] = part.widened(dimensions)
+            elif isinstance(part, Unstated) and field.metadata["parameter"].per_dimension and dimensions > 1:
+                changes[field.name] = (part,) * dimensions
+        return dataclasses.replace(self, **changes) if changes else self
+
+    def as_shown(self) -> Self:
+        """The same value with every number stated as it is, also those that were left at their defaults."""
+        changes: dict[str, Any] = {}
+        for field, part in self._parts():
+            if isinstance(part, Parametrised):
+                changes[field.name] = part.as_shown()
+            elif not _said(part):
+                changes[field.name] = tuple(map(float, part)) if isinstance(part, tuple) else float(part)
+        return dataclasses.replace(self, **changes) if changes else self
+
+    @property
+    def stated(self) -> NDArray[np.bool_]:
+        """For each entry of theta, whether somebody stated it: False where it was left at its default, (P,)."""
+        parts = [
+            part.stated
+            if isinstance(part, Parametrised)
+            else np.full(field.metadata["parameter"].size(part), _said(part))
+            for field, part in self._parts()
+        ]
+        return np.concatenate([np.zeros(0, dtype=bool), *parts])
+
+    @property
+    def parameters(self) -> Array:
+        """What `theta` stands for, entry by entry: a lengthscale, not its logarithm, (P,)."""
+        parts = [
+            part.parameters if isinstance(part, Parametrised) else field.metadata["parameter"].to_values(part)
+            for field, part in self._parts()
+        ]
+        if any(part.ndim > 1 for part in parts):
+            raise InvalidInput("parameters", "one setting of the parameters", "a batch of them", "take one at a time")
+        return np.concatenate([np.zeros(0), *parts])
+
     def with_theta(self, theta: ArrayLike) -> Self:
         """The same value with other parameters; theta of shape (S, P) gives a batch of S settings."""
-        vector = _floats("theta", theta, f"{self.size} numbers")
-        if vector.ndim not in (1, 2) or vector.shape[-1] != self.size:
-            raise InvalidInput(
-                "theta",
-                f"{self.size} numbers ({', '.join(self.names)})",
-                f"shape {vector.shape}",
-                "see .theta and .names",
-            )
-        return self._rebuild(vector)
+        return self._rebuild(self._vector("theta", theta, most_axes=2), "to_theta", "from_theta")
 
-    def _rebuild(self, theta: Array) -> Self:
+    def with_parameters(self, parameters: ArrayLike) -> Self:
+        """The same value with other parameters, on their own scale (see `parameters`), not a bit of them changed."""
+        return self._rebuild(self._vector("parameters", parameters, most_axes=1), "to_values", "from_values")
+
+    def _vector(self, argument: str, given: ArrayLike, most_axes: int) -> Array:
+        vector = _floats(argument, given, f"{self.size} numbers")
+        if not 1 <= vector.ndim <= most_axes or vector.shape[-1] != self.size:
+            expected = f"{self.size} numbers ({', '.join(self.names)})"
+            raise InvalidInput(argument, expected, f"shape {vector.shape}", f"see .{argument} and .names")
+        return vector
+
+    def _rebuild(self, vector: Array, to: str, back: str) -> Self:
+        """The value with these parameters, of which a declared field knows its own by the verbs `to` and `back`."""
         changes: dict[str, Any] = {}
         start = 0
         for field, part in self._parts():
             if isinstance(part, Parametrised):
                 stop = start + part.size
-                changes[field.name] = part._rebuild(theta[..., start:stop])
+                changes[field.name] = part._rebuild(vector[..., start:stop], to, back)
             else:
                 declared = field.metadata["parameter"]
                 stop = start + declared.size(part)
-                if not np.array_equal(theta[..., start:stop], declared.to_theta(part)):  # else keep every bit
-                    value = declared.from_theta(part, theta[..., start:stop])
+                if not np.array_equal(vector[..., start:stop], getattr(declared, to)(part)):  # else keep every bit
+                    value = getattr(declared, back)(part, vector[..., start:stop])
                     changes[field.name] = declared.canonical(f"{self.label}.{field.name}", value)
             start = stop
         # Only parameters change, and they have just been checked: `replace` would check everything again.
@@ -390,6 +457,12 @@ class Parametrised:
 def _fields(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """The fields of a class; optimisers ask for theta thousands of times."""
     return dataclasses.fields(owner)
+
+
+def _said(value: Any) -> bool:
+    """Whether a parameter's value was stated."""
+    several = value if isinstance(value, tuple) and value else (value,)
+    return not all(isinstance(each, Unstated) for each in several)
 
 
 def unique_names(groups: Sequence[Sequence[Slot]]) -> list[Slot]:

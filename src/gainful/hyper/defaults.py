@@ -1,31 +1,49 @@
-"""Default priors from the scale of the space and of the answers, so that a fit to five points does not run away."""
+"""Default priors from the scale of the space and of the answers, so that a fit to five points does not run away.
+
+A prior follows from sizes that move with the units: the range of each input, the middle and the spread of the answers.
+So it says the same in degrees Celsius or in kelvins, and of answers a thousand times as large.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.coordinates import Coordinates
 from gainful.data import Data
-from gainful.parameters import Slot
-from gainful.priors import Fixed, LogNormal, Normal, Prior
-from gainful.space import Space
+from gainful.instruments.base import Instrument
+from gainful.parameters import IDENTITY, LOG, Slot
+from gainful.priors import Beta, Fixed, LogNormal, Normal, Prior
+from gainful.space import Places, coordinates_of
+
+__all__ = ["CONVENTION", "LEVEL", "NOISE", "Scale", "Typical", "default_prior", "default_priors", "scale_of", "typical"]
 
 Array = NDArray[np.float64]
+
+LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant about the middle of the answers
+NOISE = 0.1  # of the spread: the typical noise of a reading, where it is not stated
+_LENGTH = 0.35  # of the range, times √D: in D dimensions distances grow with √D
+CONVENTION = 2.0  # of the noise behind yes and no: the spread of f, where no answer is a number
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes that parameters have units of: middle and range of each input, centre and spread of the function."""
+    """The sizes that parameters have units of: middle and range of each input, centre and spread of the function.
+
+    Unless it `is_known` no answer tells the spread, and the unit of f is a convention.
+    """
 
     middle: Array
     range: Array
     varies: NDArray[np.bool_]
     centre: float
     spread: float
+    is_known: bool
 
     def over(self, dims: tuple[int, ...] | None) -> tuple[float, float, int]:
         """Mean middle and mean range of some dimensions (None: all), and in how many of them places differ."""
@@ -34,22 +52,49 @@ class Scale:
         return float(np.mean(self.middle[some])), float(np.mean(self.range[some])), int(np.sum(self.varies[chosen]))
 
 
-def scale_of(data: Data, space: Space | None) -> Scale:
+def scale_of(data: Data, space: Places | None, instruments: Iterable[Instrument] = ()) -> Scale:
     """From the space's bounds where there are any, from the data otherwise; the function's spread from what answers
-    say of it."""
+    say of it, or else from what the instruments are made for, also those that have not answered yet."""
     if space is not None:
-        low, high = space.low, space.high
+        seen = coordinates_of(space)
+        width = np.array([column.width for column in seen.columns], dtype=float)
+        middle, varies = _middle(seen, space), np.array([column.varies for column in seen.columns], dtype=bool)
+        if len(data) and seen.is_identity and data.layout.places.shape[1] > len(width):
+            numbers = data.layout.places[:, -1]  # of the function, where there are several
+            width = np.append(width, max(float(np.ptp(numbers)), 1.0))
+            middle, varies = np.append(middle, float(np.mean(numbers))), np.append(varies, np.ptp(numbers) > 0.0)
     else:
         places = data.layout.places if len(data) else np.zeros((1, 1))
         low, high = places.min(axis=0), places.max(axis=0)
-    varies = high > low
-    width = np.where(varies, high - low, 1.0)
-    values = _mentioned(data)
-    centre = float(np.mean(values)) if values.size else 0.0
-    spread = float(np.std(values)) if values.size > 1 else 0.0
-    if spread <= 1e-12 * max(abs(centre), 1.0):
-        spread = max(abs(centre), 1.0)
-    return Scale(0.5 * (low + high), width, varies, centre, spread)
+        middle, varies = 0.5 * (low + high), high > low
+        width = np.where(varies, high - low, 1.0)
+    centre, spread = _spread(_mentioned(data))
+    if spread > 0.0:
+        return Scale(middle, width, varies, centre, spread, True)
+    several = [*data.instruments, *instruments]
+    apart, spread = _spread(_thresholds(several))
+    centre = centre if len(data) and len(_mentioned(data)) else apart
+    if spread > 0.0:
+        return Scale(middle, width, varies, centre, spread, True)
+    return Scale(middle, width, varies, centre, _conventional(several), False)
+
+
+def _spread(values: Array) -> tuple[float, float]:
+    """Middle and spread of numbers; 0 for a spread that is none but rounding.
+
+    A few numbers are nearer to each other than those to come: for Normal ones by the factor here.
+    """
+    n = len(values)
+    if n < 2:
+        return (float(values[0]) if n else 0.0), 0.0
+    spread = float(np.std(values)) * float(np.sqrt((n + 1.0) / (n - 1.0)))
+    return float(np.mean(values)), spread if spread > 1e-12 * float(np.max(np.abs(values))) else 0.0
+
+
+def _middle(seen: Coordinates, space: Places) -> Array:
+    """The middle of each column that kernels see."""
+    ends = np.stack([space.low, space.high])
+    return np.asarray(seen(ends).mean(axis=0))
 
 
 def _mentioned(data: Data) -> Array:
@@ -59,8 +104,33 @@ def _mentioned(data: Data) -> Array:
     return values[np.isfinite(values)]
 
 
-def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prior:
-    """The prior of one parameter, by its role; `value` is what the user gave, which counts for instruments only.
+def _thresholds(instruments: Iterable[Instrument]) -> Array:
+    """The thresholds of all instruments, in the function's unit, each once."""
+    channels = [each.channel() for each in instruments if each.is_predictable]
+    return np.unique(np.concatenate([np.zeros(0), *(each.bounds for each in channels if each is not None)]))
+
+
+def _conventional(instruments: Sequence[Instrument]) -> float:
+    """A spread of f beside which the noise of the instruments is what it usually is: where one was stated, that."""
+    usual = []
+    for each in instruments:
+        channel = each.channel() if each.is_predictable else None
+        if channel is not None and channel.noise > 0.0:
+            stated = all(said for slot, said in zip(each.slots, each.stated, strict=True) if slot.role == "noise")
+            usual.append((stated, float(channel.noise) * (1.0 / NOISE if channel.is_number else CONVENTION)))
+    return max(usual, default=(False, 1.0))[1]
+
+
+class Typical(NamedTuple):
+    """Where a parameter is expected, and its unit: a positive one near `unit`, one of any sign near `location`."""
+
+    location: float
+    unit: float
+    sd: float  # of its logarithm, or in units
+
+
+def typical(slot: Slot, value: float, scale: Scale, siblings: int) -> Typical | None:
+    """What a parameter is like by its role; `value` is what it has, which counts for instruments only. None: kept.
 
     `siblings` is how many parameters like it its owner has, one per dimension.
     """
@@ -68,39 +138,60 @@ def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prio
     reach = abs(middle) + 0.5 * width
     match slot.role:
         case "length":
-            return LogNormal(float(np.log(0.35 * width * np.sqrt(max(n, siblings, 1)))), 1.0)
+            return Typical(0.0, _LENGTH * width * float(np.sqrt(max(n, siblings, 1))), 1.0)
         case "period":
-            return LogNormal(float(np.log(width / 3.0)), 1.0)
+            return Typical(0.0, width / 3.0, 1.0)
         case "variance":
-            return LogNormal(2.0 * float(np.log(scale.spread)), 1.5)
+            # Wide, since values that lie close together say little of how far the function goes.
+            return Typical(0.0, scale.spread**2, 2.5 if scale.is_known else 1.0)
         case "slope":
-            return LogNormal(2.0 * float(np.log(scale.spread / reach)), 1.5)
+            return Typical(0.0, (scale.spread / reach) ** 2, 1.5)
         case "amplitude":
-            return LogNormal(float(np.log(scale.spread)), 1.0)
+            return Typical(0.0, scale.spread, 1.0)
         case "shape":
-            return LogNormal(0.0, 1.0)
+            return Typical(0.0, 1.0, 1.0)
         case "location":
-            return Normal(scale.centre, 2.0 * scale.spread)
+            return Typical(scale.centre, scale.spread, 2.0)
         case "gradient":
-            return Normal(0.0, 2.0 * scale.spread / width)
+            return Typical(0.0, scale.spread / width, 2.0)
         case "position":
-            return Normal(middle, 0.5 * width)
+            return Typical(middle, width, 0.5)
         case "noise" | "gap":
-            return LogNormal(float(np.log(value)), 1.0)
+            return Typical(0.0, value, 1.0)
         case "threshold":
-            return Normal(value, scale.spread)
-        case "rate":
-            return Fixed()
+            return Typical(value, scale.spread, 1.0)
+        case "loading":
+            return Typical(0.0, 1.0, 1.0)
+        case "rate" | "correlation":
+            return None
         case role:
             raise AssertionError(f"no default prior for a parameter of role {role!r}")
 
 
-def default_priors(slots: Sequence[Slot], values: Array, data: Data, space: Space | None) -> list[Prior]:
-    """One prior per slot."""
-    scale = scale_of(data, space)
+def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prior:
+    """The prior of one parameter, by its role."""
+    if slot.role == "correlation":
+        return Beta(1.0, 1.0)
+    found = typical(slot, value, scale, siblings)
+    if found is None:
+        return Fixed()
+    if slot.transform == LOG:
+        return LogNormal(float(np.log(found.unit)), found.sd)
+    assert slot.transform == IDENTITY
+    return Normal(found.location, found.sd * found.unit)
+
+
+def siblings_of(slots: Sequence[Slot], scale: Scale) -> list[int]:
+    """How many parameters there are like each, one per dimension in which places differ."""
     # In D dimensions distances grow with √D, whether the D lengthscales are one number or D of them.
     together = Counter(slot.name.partition("[")[0] for slot in slots if scale.over(slot.dims)[2])
+    return [together[slot.name.partition("[")[0]] for slot in slots]
+
+
+def default_priors(slots: Sequence[Slot], values: Array, data: Data, space: Places | None) -> list[Prior]:
+    """One prior per slot."""
+    scale = scale_of(data, space)
     return [
-        default_prior(slot, float(value), scale, together[slot.name.partition("[")[0]])
-        for slot, value in zip(slots, values, strict=True)
+        default_prior(slot, float(value), scale, like)
+        for slot, value, like in zip(slots, values, siblings_of(slots, scale), strict=True)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,6 @@ from scipy.optimize import OptimizeResult, minimize
 from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
-from gainful.gp import GP
 from gainful.hyper.problem import Problem
 from gainful.inference.ep import EP
 from gainful.inference.posterior import Posterior, solve
@@ -22,8 +22,9 @@ from gainful.inference.solution import Inference
 from gainful.inference.solving import warn_if_jittered
 from gainful.parameters import IDENTITY, LOG, LOGIT, Slot, natural, to_theta
 from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
+from gainful.process import Process
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "draw", "fit"]
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Fitted:
 
     problem: Problem
     theta: Array
-    gp: GP
+    gp: Any  # of the class that was fitted
     data: Data
     posterior: Posterior
     log_density: float
@@ -71,7 +72,7 @@ class Fitted:
 
 
 def fit(
-    gp: GP,
+    gp: Process,
     data: Data,
     *,
     priors: Mapping[str, Prior] | Prior | None = None,
@@ -88,7 +89,7 @@ def fit(
     >>> from gainful.instruments import Point
     >>> from gainful.kernels import SE
     >>> X = np.linspace(0, 1, 12)[:, None]
-    >>> fitted = fit(GP(SE()), Data().add(Point(noise=0.1), X, np.sin(6 * X[:, 0])))
+    >>> fitted = fit(Process(SE()), Data().add(Point(noise=0.1), X, np.sin(6 * X[:, 0])))
     >>> fitted.converged
     True
     """
@@ -232,10 +233,14 @@ def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator 
         require(shaped and bool(np.isfinite(points).all()), "starts", expected, starts, "see .names")
         return list(points[:, problem.free])
     number = require_count("starts", starts, 1, "1 starts from where the gp is")
-    out = [given]
-    for _ in range(number - 1):
-        draws = generator.uniform(0.05, 0.95, len(given))
-        out.append(np.array([_draw(problem, i, u) for i, u in zip(problem.free, draws, strict=True)]))
+    return [given, *(draw(problem, generator)[problem.free] for _ in range(number - 1))]
+
+
+def draw(problem: Problem, rng: np.random.Generator) -> Array:
+    """A theta from the priors, their tails left out; what is fixed stays."""
+    out = problem.theta.copy()
+    shares = rng.uniform(0.05, 0.95, len(problem.free))
+    out[problem.free] = [_draw(problem, i, u) for i, u in zip(problem.free, shares, strict=True)]
     return out
 
 

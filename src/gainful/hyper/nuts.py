@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gainful.checks import require, require_count, require_kind, require_seed
 from gainful.data import Data
 from gainful.errors import InvalidInput, MissingExtra, NumericalError
-from gainful.gp import GP
 from gainful.hyper.fit import fit
 from gainful.hyper.problem import Problem
 from gainful.inference.belief import Belief
@@ -20,6 +19,7 @@ from gainful.inference.ep import EP
 from gainful.inference.posterior import solve, warn_about
 from gainful.inference.solution import Inference
 from gainful.priors import Flat, Prior
+from gainful.process import Process
 
 __all__ = ["nuts"]
 
@@ -29,7 +29,7 @@ _FAR = 50.0  # in theta: e^50 times the most probable value, where exponentials 
 
 
 def nuts(
-    gp: GP,
+    gp: Process,
     data: Data,
     *,
     draws: int = 200,
@@ -62,7 +62,7 @@ def nuts(
             "priors", "proper priors for sampling", f"Flat() for {improper}", "use LogNormal, for instance"
         )
     if not len(problem.free):
-        return Belief([gp.condition(data, inference)])
+        return Belief([gp.posterior(data, inference)])
     best = fit(gp, data, priors=priors, inference=inference, starts=1)
     compiled = from_pyfunc(
         ndim=len(problem.free),

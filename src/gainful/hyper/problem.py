@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from gainful.checks import require
 from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
-from gainful.gp import GP
 from gainful.hyper.defaults import default_priors
-from gainful.inference.evidence import Evidence, evidence_and_gradient
+from gainful.inference.evidence import Evidence, evidence_and_gradient, log_evidence
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments.base import Instrument
 from gainful.parameters import LOG, Slot, natural, unique_names
 from gainful.priors import Fixed, Flat, Prior, log_density_in_theta
+from gainful.process import Process
 
 Array = NDArray[np.float64]
 
@@ -35,15 +35,15 @@ Array = NDArray[np.float64]
 class Problem:
     """A gp, data, priors and a way of inference; theta is that of the gp followed by that of each instrument."""
 
-    gp: GP
+    gp: Process
     data: Data
     given: Mapping[str, Prior]
     inference: Inference
 
     @staticmethod
-    def of(gp: GP, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
+    def of(gp: Process, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
         """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
-        if not isinstance(gp, GP):
+        if not isinstance(gp, Process):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
         data = gp.fitting(data)
         problem = Problem(gp, data, {}, method_for(data.layout, inference))
@@ -89,6 +89,11 @@ class Problem:
         return np.concatenate([self.gp.theta, *(i.theta for i in self.data.instruments)])
 
     @cached_property
+    def parameters(self) -> Array:
+        """What theta stands for, entry by entry."""
+        return np.concatenate([self.gp.parameters, *(i.parameters for i in self.data.instruments)])
+
+    @cached_property
     def priors(self) -> tuple[Prior, ...]:
         """The given prior of each parameter, or its default."""
         defaults = default_priors(self.slots, natural(self.slots, self.theta), self.data, self.gp.space)
@@ -99,16 +104,23 @@ class Problem:
         """The entries of theta that are learned."""
         return np.flatnonzero([not isinstance(p, Fixed) for p in self.priors])
 
-    def at(self, theta: Array) -> tuple[GP, Data]:
+    def at(self, theta: Array) -> tuple[Process, Data]:
         """The gp and the data (with their instruments) at another theta; NumericalError where doubles fail."""
+        return self._with("with_theta", theta)
+
+    def having(self, parameters: Array) -> tuple[Process, Data]:
+        """The gp and the data with other parameters, on their own scale and not a bit changed."""
+        return self._with("with_parameters", parameters)
+
+    def _with(self, verb: str, vector: Array) -> tuple[Process, Data]:
         size = self.gp.size
         changed, start = {}, size
         try:
             for instrument in self.data.instruments:
                 stop = start + instrument.size
-                changed[instrument] = instrument.with_theta(theta[start:stop]) if stop > start else instrument
+                changed[instrument] = getattr(instrument, verb)(vector[start:stop]) if stop > start else instrument
                 start = stop
-            return self.gp.with_theta(theta[:size]), self.data.with_instruments(changed)
+            return getattr(self.gp, verb)(vector[:size]), self.data.with_instruments(changed)
         except InvalidInput as trouble:  # an exponential that under- or overflows, thresholds that coincide
             raise NumericalError(f"hyperparameters out of range: {trouble}") from trouble
 
@@ -119,6 +131,12 @@ class Problem:
         found = evidence_and_gradient(gp.mean, gp.kernel, data, self.inference, start, instruments=learned)
         return found, np.concatenate([found.kernel, found.mean, *found.instruments])
 
+    def log_density_alone(self, theta: Array, start: Sites | None = None) -> float:
+        """log p(answers, theta), without its gradient."""
+        gp, data = self.at(theta)
+        found = log_evidence(gp.mean, gp.kernel, data, self.inference, None if data.layout.gaussian else start)
+        return found + log_density_in_theta(self.priors, self.slots, theta)[0]
+
     def log_density(self, theta: Array, start: Sites | None = None) -> tuple[float, Array, Evidence]:
         """log p(answers, theta) and its gradient in all of theta; the density is per unit of theta."""
         found, gradient = self.evidence(theta, start)
@@ -126,18 +144,24 @@ class Problem:
         return found.value + prior, gradient + prior_gradient, found
 
 
-def require_prior_names(gp: GP, instruments: Iterable[Instrument]) -> None:
-    """Refuse a gp with priors that are for no parameter of it or of these instruments, which are all there will be."""
+def require_prior_names(gp: Process, instruments: Iterable[Instrument], priors: Iterable[str] | None = None) -> None:
+    """Refuse priors that are for no parameter of the gp or of these instruments, which are all there will be: the gp's
+    own, or these."""
     names = parameter_names(gp, instruments)
-    _refuse_names([name for name in gp.priors if name not in names], names)
+    _refuse_names([name for name in (gp.priors if priors is None else priors) if not called(name, names)], names)
 
 
-def parameter_names(gp: GP, instruments: Iterable[Instrument]) -> tuple[str, ...]:
+def called(name: str, names: Iterable[str]) -> list[str]:
+    """The parameters that a name means: the one of this name, or one for each dimension."""
+    return [each for each in names if each == name or each.startswith(f"{name}[")]
+
+
+def parameter_names(gp: Process, instruments: Iterable[Instrument]) -> tuple[str, ...]:
     """What a fit would call the parameters of the gp and of these instruments."""
     return tuple(slot.name for slot in _slots(gp, instruments))
 
 
-def _slots(gp: GP, instruments: Iterable[Instrument]) -> tuple[Slot, ...]:
+def _slots(gp: Process, instruments: Iterable[Instrument]) -> tuple[Slot, ...]:
     groups = gp.groups()
     for instrument in instruments:
         groups += instrument.groups()

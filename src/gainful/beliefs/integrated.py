@@ -1,0 +1,191 @@
+"""One GP with its hyperparameters integrated out, by weighted points about the mode, by NUTS or by the MGP.
+
+    p(f | answers) ≈ Σ_s w_s p(f | answers, theta_s),   w_s ∝ volume_s · p(answers, theta_s)
+
+After Rue, Martino & Chopin 2009 (see `hyper/integral`). EP at each point starts from the sites at the mode.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.beliefs.parts import Part, Parts
+from gainful.checks import as_rng, require_choice, require_kind
+from gainful.data import Data
+from gainful.errors import ConvergenceWarning
+from gainful.hyper.fit import draw, fit
+from gainful.hyper.integral import find_mode, loosened, spread_points, thinned
+from gainful.hyper.laplace import MGP, hyperposterior
+from gainful.hyper.nuts import nuts
+from gainful.hyper.problem import Problem
+from gainful.hyper.unstated import Opened, open_up, readable
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.inference.solution import Inference
+from gainful.inference.solving import method_for
+from gainful.instruments.base import Instrument
+from gainful.priors import log_density_in_theta
+from gainful.process import Process
+
+__all__ = ["Integrated", "integrated_parts"]
+
+Array = NDArray[np.float64]
+
+_DECIMALS = 4  # of a parameter in its units: see `Opened.rounded`
+_MOST = 24  # parts: each has its own posterior
+_SEARCH = 1e-4  # EP's tolerance on the way to the mode
+_STARTS = 3  # of the search for the mode; one of them where an earlier belief is
+
+
+@dataclass(frozen=True)
+class Integrated:
+    """A GP whose hyperparameters are not known: what was not stated, or has a prior, is integrated out.
+
+    by   "points", weighted points about the mode; "nuts", samples (needs the extra gainful[nuts]); "mgp", one Gaussian
+         at each place, for predictions only
+
+    >>> import gainful as gf
+    >>> space = gf.Space(gf.Real("x", 0, 10))
+    >>> data = gf.Data().add(gf.Point(), np.linspace(0, 10, 8)[:, None], np.sin(np.linspace(0, 10, 8)))
+    >>> belief = gf.Integrated(gf.GP(space=space)).condition(data)
+    >>> low, high = belief.band([[5.0]])
+    >>> bool(low[0] < np.sin(5.0) < high[0])
+    True
+    """
+
+    gp: Process
+    by: str = "points"
+    inference: Inference | None = None
+
+    def __post_init__(self) -> None:
+        require_kind("gp", self.gp, Process, "a GP", "for instance GP(space=space)")
+        require_choice("by", self.by, ("points", "nuts", "mgp"), "points is the fastest")
+        method_for(Data().layout, self.inference)  # says so, if it is none
+
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        return (self.gp,)
+
+    def condition(
+        self, data: Data, start: Belief | Posterior | None = None, rng: np.random.Generator | int = 0
+    ) -> Belief | MGP:
+        """The belief given the data; `start` is an earlier one to go on from."""
+        if self.by == "points":
+            return self.integrate(data, start, rng)
+        problem = open_up(self.gp, data, self.inference).problem
+        if self.by == "nuts":
+            seed = int(as_rng(rng).integers(2**63))
+            return nuts(problem.gp, problem.data, priors=problem.given, inference=self.inference, seed=seed)
+        return hyperposterior(
+            fit(problem.gp, problem.data, priors=problem.given, inference=self.inference, rng=rng)
+        ).mgp
+
+    def integrate(
+        self, data: Data, start: Belief | Posterior | None = None, rng: np.random.Generator | int = 0
+    ) -> Belief:
+        """The belief by weighted points."""
+        return self.believe(self.learn(data, (), start, rng), data, ())
+
+    def learn(
+        self,
+        data: Data,
+        instruments: Iterable[Instrument],
+        start: Belief | Posterior | None = None,
+        rng: np.random.Generator | int = 0,
+    ) -> Parts:
+        """What the data says of the hyperparameters of the gp and of these instruments: to be written down."""
+        return Parts(integrated_parts(self.gp, data, instruments, self.inference, start, rng))
+
+    def typical(self, data: Data, instruments: Iterable[Instrument]) -> Parts:
+        """One part with typical hyperparameters for the scale of the data, where too little is known to learn any."""
+        return Parts((typical_part(self.gp, data, instruments, self.inference),))
+
+    def believe(self, parts: Parts, data: Data, instruments: Iterable[Instrument]) -> Belief:
+        """The belief of these parts given the data: nothing is sampled or fitted."""
+        return parts.believe(self.processes, data, instruments, self.inference)
+
+
+def typical_part(
+    gp: Process, data: Data, instruments: Iterable[Instrument], inference: Inference | None, model: int = 0
+) -> Part:
+    """A GP at typical hyperparameters, nothing learned."""
+    several = tuple(instruments)
+    opened = open_up(gp, data, inference, several)
+    return _part(opened, opened.problem.parameters, _unused(opened, several), 0.0, model)
+
+
+def _unused(opened: Opened, instruments: Iterable[Instrument]) -> list[Instrument]:
+    """The instruments that have not answered yet, each with a typical noise where it was not stated."""
+    used = {each.label for each in opened.problem.data.instruments}
+    return [readable(each, opened.scale) for each in instruments if each.label not in used]
+
+
+def integrated_parts(
+    gp: Process,
+    data: Data,
+    instruments: Iterable[Instrument],
+    inference: Inference | None,
+    start: Belief | Posterior | None,
+    rng: np.random.Generator | int,
+    model: int = 0,
+) -> tuple[Part, ...]:
+    """The weighted points of one GP; one part where there is nothing to learn, or nothing to learn from."""
+    several = tuple(instruments)
+    opened = open_up(gp, data, inference, several)
+    unused, problem = _unused(opened, several), opened.problem
+    if not len(problem.free) or not len(data):
+        return (_part(opened, problem.parameters, unused, 0.0, model),)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the mode is found to the last digits from there
+        begins = _starts(problem, start, model, as_rng(rng))
+        search = loosened(problem, _SEARCH).inference
+        found = fit(problem.gp, problem.data, priors=problem.given, inference=search, starts=begins)
+    mode = find_mode(problem, found.theta, found.posterior.sites)
+    points = spread_points(mode)
+    log_density = np.array([mode.log_density_at(theta) for theta in points.theta])
+    prior = np.array([log_density_in_theta(problem.priors, problem.slots, theta)[0] for theta in points.theta])
+    kept, log_share = thinned(points.log_volume + log_density, points.along, _MOST)
+    # A kept point stands for its share of all of them: what it weighs besides its evidence.
+    besides = log_share + prior[kept] - log_density[kept]
+    heaviest = np.argsort(-log_share, kind="stable")
+    return tuple(
+        _part(opened, opened.rounded(points.theta[kept[i]], _DECIMALS), unused, _round(besides[i]), model)
+        for i in heaviest
+    )
+
+
+def _round(value: float) -> float:
+    return round(float(value), _DECIMALS)
+
+
+def _starts(problem: Problem, start: Belief | Posterior | None, model: int, rng: np.random.Generator) -> Array:
+    """Where to begin the search: at typical values, where an earlier belief ended, and somewhere in the prior."""
+    out = [problem.theta]
+    if isinstance(start, Belief) and model in start.models:
+        weights = np.where(np.array(start.models) == model, start.weights, 0.0)
+        earlier = start.posteriors[int(np.argmax(weights))]
+        read = {each.label: each for each in earlier.data.instruments}
+        thetas = [read[each.label].theta if each.label in read else each.theta for each in problem.data.instruments]
+        there = np.concatenate([earlier.kernel.theta, earlier.prior_mean.theta, *thetas])
+        kept = np.ones(len(there), dtype=bool)
+        kept[problem.free] = False
+        if len(there) == len(problem.theta):
+            out.append(np.where(kept, problem.theta, there))
+    while len(out) < _STARTS:
+        out.append(draw(problem, rng))
+    return np.stack(out)
+
+
+def _part(opened: Opened, parameters: Array, unused: list[Instrument], log_weight: float, model: int) -> Part:
+    problem = opened.problem
+    labels = [each.label for each in problem.data.instruments]
+    sizes = [problem.gp.size, *(each.size for each in problem.data.instruments)]
+    own, *others = np.split(parameters, np.cumsum(sizes)[:-1])
+    read = {label: tuple(each.tolist()) for label, each in zip(labels, others, strict=True) if len(each)}
+    read |= {each.label: tuple(each.parameters.tolist()) for each in unused if each.size}
+    return Part(tuple(own.tolist()), read, log_weight, model)
