@@ -14,7 +14,7 @@ STRIP = gf.Interval(noise=0.1, width=0.6, cost=7, name="strip")
 LOOK = gf.Ordinal(thresholds=[-0.4, 0.5], noise=0.1, cost=3, name="look")
 ALL = (LAB, STRIP, LOOK)
 SPACE = gf.Space(gf.Real("east", 0, 2, unit="km"), gf.Real("north", 0, 2, unit="km"))
-GP = gf.GP(gf.SE(0.5), space=SPACE)
+GP = gf.GP(gf.SE(0.5, 1.0), space=SPACE)
 FAST = gf.Search(candidates=64, climbers=2)
 
 
@@ -349,9 +349,9 @@ def test_a_users_own_kernel_comes_back_when_it_is_supplied(tmp_path):
         ({"space": 3}, "space"),
         ({"instruments": []}, "instruments"),
         ({"instruments": [LAB, gf.Point(0.2, name="lab")]}, "distinct names"),
-        ({"gp": gf.SE()}, "gp"),
-        ({"gp": gf.GP(gf.SE([1.0, 1.0, 1.0]))}, "lengthscale"),
-        ({"goal": "learn"}, "goal"),
+        ({"model": gf.SE()}, "model"),
+        ({"model": gf.GP(gf.SE([1.0, 1.0, 1.0]))}, "lengthscale"),
+        ({"goal": "study"}, "goal"),
         ({"goal": gf.Learn}, "goal"),
         ({"budget": -1}, "budget"),
         ({"budget": float("nan")}, "budget"),
@@ -366,7 +366,7 @@ def test_a_users_own_kernel_comes_back_when_it_is_supplied(tmp_path):
     ],
 )
 def test_a_design_that_cannot_work_is_refused_before_anything_is_written(tmp_path, change, named):
-    settings = {"space": SPACE, "instruments": ALL, "gp": GP, "journal": tmp_path / "j"} | change
+    settings = {"space": SPACE, "instruments": ALL, "model": GP, "journal": tmp_path / "j"} | change
     with pytest.raises(gf.InvalidInput, match=named):
         gf.Campaign(**settings)
     assert not (tmp_path / "j").exists()
@@ -472,7 +472,7 @@ def test_a_copied_journal_goes_its_own_way(tmp_path):
 def test_a_pool_without_names_takes_those_of_the_gp_in_their_order():
     campaign = gf.Campaign(gf.Pool([[0.0, 1.0], [1.0, 0.5]]), LAB, GP)
     assert campaign.ask() is not None
-    with pytest.raises(gf.InvalidInput, match="gp"):
+    with pytest.raises(gf.InvalidInput, match="a gp over"):
         gf.Campaign(gf.Pool([[0.0, 1.0]], names=["north", "east"]), LAB, GP)
     with pytest.raises(gf.InvalidInput):
         gf.Campaign(gf.Pool([[0.0, 1.0, 2.0]]), LAB, GP)

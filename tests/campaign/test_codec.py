@@ -91,7 +91,7 @@ class Weighted:
 
 def test_a_class_that_is_called_like_one_of_gainfuls_is_not_taken_for_it():
     campaign = gf.Campaign(POOL, LAB, gf.GP(SE(0.2) + gf.SE(0.4)))
-    with pytest.raises(gf.JournalError, match=r"gp\.kernel\.left.*test_codec:SE.*known=\[SE\]"):
+    with pytest.raises(gf.JournalError, match=r"model\.kernel\.left.*test_codec:SE.*known=\[SE\]"):
         gf.Campaign.resume(campaign.journal)
     kernel = gf.Campaign.resume(campaign.journal, known=[SE]).gp.kernel
     assert (type(kernel.left), type(kernel.right)) == (SE, gf.SE)
@@ -145,7 +145,7 @@ def test_two_classes_of_one_name_are_not_taken_for_one_another():
         return Scaled
 
     one, two = made(1.0), made(2.0)
-    with pytest.raises(gf.InvalidInput, match=r"gp\.kernel\.right.*Scaled twice"):
+    with pytest.raises(gf.InvalidInput, match=r"model\.kernel\.right.*Scaled twice"):
         gf.Campaign(POOL, LAB, gf.GP(one() + two()))
     with pytest.raises(gf.InvalidInput, match=r"known: .*Scaled twice"):
         gf.Campaign.resume(gf.Campaign(POOL, LAB, gf.GP(one())).journal, known=[one, two])
@@ -154,7 +154,7 @@ def test_two_classes_of_one_name_are_not_taken_for_one_another():
 
 def test_a_class_that_says_it_is_gainfuls_is_not_believed():
     forged = dataclass(frozen=True)(type("SE", (gf.SE,), {"__module__": "gainful.kernels.stationary"}))
-    with pytest.raises(gf.InvalidInput, match=r"gp\.kernel.*SE twice"):
+    with pytest.raises(gf.InvalidInput, match=r"model\.kernel.*SE twice"):
         gf.Campaign(POOL, LAB, gf.GP(forged()))
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.beliefs import Part, Parts
 from gainful.campaign import MemoryJournal, Status
 from gainful.campaign.events import (
     KINDS,
     SCHEMA,
     Asked,
+    Believed,
     Corrected,
     Created,
     Fitted,
@@ -46,6 +48,8 @@ EVENTS = [
     Fitted(4, (0.1, -2.0), {"lab": (), "look": (1.5,)}),
     Fitted(2),
     Fitted(4, failed="not positive definite"),
+    Believed(5, Parts((Part((0.2, 1.5), {"lab": (0.1,)}, -1.25), Part((0.4, 2.0), {}, 0.5, 1)))),
+    Believed(5, failed="not positive definite"),
     Stopped("enough", closed=True),
 ]
 
@@ -82,10 +86,12 @@ def test_every_kind_of_event_says_what_it_means_and_is_tried_above():
         ({"event": "asked", "query": 0, "instrument": "lab", "place": 0.1}, "place: expected coordinates"),
         ({"event": "asked", "query": 0, "instrument": "lab", "place": []}, "place: "),
         ({"event": "asked", "query": 0, "instrument": "lab", "place": [[0.1], 0.2]}, "place: "),
-        ({"event": "asked", "query": 0, "instrument": "lab", "place": ["0.1"]}, "place: "),
+        ({"event": "asked", "query": 0, "instrument": "lab", "place": [{"x": 0.1}]}, "place: "),
         ({"event": "asked", "query": 0, "instrument": "lab", "place": [0.1], "where": {"type": "SE"}}, "where: "),
         ({"event": "fitted", "answers": 3, "gp": "x"}, "gp: expected finite numbers"),
         ({"event": "fitted", "answers": 3, "gp": [1], "instruments": [2]}, "instruments: "),
+        ({"event": "believed", "answers": 3, "parts": []}, "parts: expected parts of a belief"),
+        ({"event": "believed", "answers": 3, "parts": [{"gp": [1.0]}]}, "parts: "),
         ({"event": "stopped", "reason": "enough", "closed": 1}, "closed: expected true or false"),
         ({"event": "passed"}, "incomplete: 'place'"),
     ],
@@ -106,6 +112,7 @@ def test_what_is_no_event_is_refused_by_its_number_and_field(data, words):
         (Asked(1, "lab", [[0.5], [0.6]]), "place"),
         (Undone(1), "not the last one"),
         (Corrected(3, 0.5), "query 3 is taken to be told"),
+        (Believed(1, Parts((Part((0.2, 1.5), {}, 0.0),))), "wholly stated"),
     ],
     ids=str,
 )

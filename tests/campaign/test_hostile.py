@@ -397,12 +397,12 @@ def test_why_explains_queries_in_every_state():
         ({"instruments": gf.Interval(0.1)}, "width"),
         ({"space": gf.Stream(SPACE, rate=0.5), "instruments": gf.Preference()}, "stream|pair"),
         ({"space": gf.Stream(SPACE, rate=0.5), "instruments": gf.Detection()}, "stream|set"),
-        ({"gp": gf.GP(gf.SE(), space=gf.Space(gf.Real("y", 0, 1)))}, "gp|space"),
+        ({"model": gf.GP(gf.SE(), space=gf.Space(gf.Real("y", 0, 1)))}, "model|space"),
     ],
     ids=str,
 )
 def test_a_design_that_cannot_work_is_refused_with_the_arguments_name(tmp_path, change, named):
-    design = {"space": SPACE, "instruments": [LAB, LOOK], "gp": GP, "journal": tmp_path / "j"} | change
+    design = {"space": SPACE, "instruments": [LAB, LOOK], "model": GP, "journal": tmp_path / "j"} | change
     with pytest.raises(gf.InvalidInput, match=named):
         gf.Campaign(**design)
     assert not (tmp_path / "j").exists()
@@ -423,7 +423,7 @@ def test_no_stopping_rule_is_none_of_them():
 def test_a_gp_that_calls_the_dimensions_in_another_order_is_refused():
     space = gf.Space(gf.Real("east", 0, 1), gf.Real("north", 0, 1))
     turned = gf.Space(gf.Real("north", 0, 1), gf.Real("east", 0, 1))
-    with pytest.raises(gf.InvalidInput, match="gp"):
+    with pytest.raises(gf.InvalidInput, match="a gp over"):
         gf.Campaign(space, LAB, gf.GP(gf.SE().on(["north"]), space=turned))
 
 

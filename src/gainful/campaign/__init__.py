@@ -1,5 +1,6 @@
 """Campaigns: what to measure next, asked and told over time, and the journal from which one is resumed."""
 
+from gainful.campaign.best import Best
 from gainful.campaign.campaign import Campaign
 from gainful.campaign.journal import FileJournal, Journal, MemoryJournal
 from gainful.campaign.state import Entry, Status
@@ -7,6 +8,7 @@ from gainful.campaign.stopping import Ending, GoodEnough, Rule, TooLittleToLearn
 from gainful.campaign.why import Offer, Why
 
 __all__ = [
+    "Best",
     "Campaign",
     "Ending",
     "Entry",

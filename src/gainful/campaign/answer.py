@@ -54,5 +54,4 @@ def _as_one(instrument: Instrument, answer: Any) -> NDArray[Any]:
 
 
 def _refused(instrument: Instrument, answer: Any) -> InvalidInput:
-    expected = "two ends (a, b)" if instrument.answer_axes else "one answer: a number, a rank, True or False"
-    return InvalidInput("answer", expected, answer, "tell what one use of the instrument gave")
+    return InvalidInput("answer", instrument.answer_words, answer, "tell what one use of the instrument gave")

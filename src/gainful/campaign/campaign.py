@@ -22,10 +22,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
+from gainful.beliefs import Integrated, Models
 from gainful.campaign.answer import canonical_answer
+from gainful.campaign.best import Best, best_of, sign_wanted
 from gainful.campaign.codec import NotSupplied, name_of
 from gainful.campaign.decide import Decision, choice_here, out_of_money
 from gainful.campaign.design import Design, try_out
@@ -51,13 +53,15 @@ from gainful.checks import column_names, is_number, is_whole, numbers, require, 
 from gainful.data import Query
 from gainful.errors import InvalidInput, JournalChanged, JournalError
 from gainful.gp import GP
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.instruments import Instrument
+from gainful.process import Process
 from gainful.selection import Choice
 from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places, Within
+from gainful.space import Constraint, LinearLimit, Places, Within, code_in
 
 __all__ = ["Campaign"]
 
@@ -73,21 +77,27 @@ class Campaign:
 
     space         a Space, a Pool, a part of either (`space.where(...)`), or a Stream
     instruments   one or more, with distinct names and with their costs
-    gp            what is believed before the first answer
-    goal          what a query is worth; by default PerCost(Learn("function")), bits about the function per unit of
-                  cost. Also the name of a strategy (`gainful.strategies()`), such as "expected-improvement"; one that
-                  predicts somewhere does so at the pool (1000 of its places, if it has more), or at 200 places spread
-                  evenly over the space. Random() and RandomType() are the baselines
+    model         what is believed before the first answer: a GP, rival Models, an Integrated GP; left out, a GP of the
+                  space. What it leaves unstated is scaled to space and answers, learned and integrated out
+    goal          what a query is worth, in a word: "learn" (the default, bits about the function), "map" (predict well
+                  everywhere), "minimise", "maximise", "level 0.5" (where f crosses 0.5), each per unit of cost. Or an
+                  acquisition such as PerCost(Learn("function")), or the name of a strategy (`gainful.strategies()`),
+                  such as "expected-improvement". One that predicts somewhere does so at the pool (1000 of its places,
+                  if it has more), or at 200 places spread evenly over the space. Random() and RandomType() are the
+                  baselines
     budget        what may be spent; None for no limit
     seed          the same seed and the same answers give the same campaign
     limits        instrument (or its name) → constraint, for an instrument that can be used in a part of the space only
     forward       the name of a dimension, such as time, in which no query may lie before an earlier one
     repeat        False: no place is asked twice
     stop          a stopping rule, or several
-    refit         learn the hyperparameters anew after every so many answers; None keeps those of the gp
+    refit         learn the hyperparameters anew after every so many answers; None keeps those of a gp that is wholly
+                  stated, and learns what is not stated anew when there are a quarter more answers
     journal       None keeps the events in memory, a path appends them to that file; other campaigns, threads and
                   processes may use the same journal (`Campaign.resume`), and each takes in what the others write
     search        how hard to look in a box: Search(candidates, climbers, set_size)
+    initial       how many queries are spread evenly over the space before the goal decides where; none by default,
+                  while the hyperparameters are stated
 
     >>> import gainful as gf
     >>> space = gf.Space(gf.Real("x", 0, 1))
@@ -103,7 +113,7 @@ class Campaign:
         self,
         space: Places | Stream,
         instruments: Sequence[Instrument] | Instrument,
-        gp: GP,
+        model: GP | Models | Integrated | None = None,
         goal: Acquisition | Random | RandomType | str | None = None,
         budget: float | None = None,
         seed: int = 0,
@@ -115,12 +125,13 @@ class Campaign:
         refit: int | None = None,
         inference: Inference | None = None,
         search: Search | None = None,
+        initial: int | None = None,
         journal: Journal | str | os.PathLike[str] | None = None,
     ) -> None:
         given: dict[str, Any] = {
             "space": space,
             "instruments": instruments,
-            "gp": gp,
+            "model": model,
             "goal": goal,
             "budget": budget,
             "seed": seed,
@@ -131,6 +142,7 @@ class Campaign:
             "refit": refit,
             "inference": inference,
             "search": search,
+            "initial": initial,
         }
         design = Design(**given)
         try_out(design)
@@ -204,14 +216,28 @@ class Campaign:
         return tuple(self._state.known.learned(i) for i in self._state.design.instruments)
 
     @property
-    def gp(self) -> GP:
-        """What is believed before the first answer, with the hyperparameters learned so far."""
+    def model(self) -> GP | Models | Integrated:
+        """What was believed before the first answer."""
+        return self._state.design.model
+
+    @property
+    def gp(self) -> Process:
+        """The gp with the hyperparameters learned so far: of a belief of several, those of its heaviest part."""
         return self._state.known.gp
 
     @property
+    def belief(self) -> Posterior | Belief:
+        """What is believed after the answers so far: one posterior, or several with weights."""
+        return self._state.belief
+
+    @property
     def posterior(self) -> Posterior:
-        """What is believed after the answers so far."""
-        return self._state.posterior
+        """What is believed, where that is one posterior; see `belief`."""
+        belief = self._state.belief
+        if isinstance(belief, Belief):
+            expected = "a model of one gp that is wholly stated"
+            raise InvalidInput("posterior", expected, belief, "use campaign.belief, whose verbs are the same")
+        return belief
 
     @property
     def journal(self) -> Journal:
@@ -268,17 +294,25 @@ class Campaign:
         self._ended = ended or self._ended
         return [entry.query for entry in self._state.entries[len(self._state.entries) - len(asked) :]]
 
-    def offer(self, place: ArrayLike) -> Query | None:
-        """For a stream: the query to make at this place, or None to let it go by."""
+    def offer(self, place: Any) -> Query | None:
+        """For a stream: the query to make at this place, or None to let it go by.
+
+        Where the space has categories the place is given by their levels: a row, or a mapping from names to values."""
         stream = self._state.design.space
         if not isinstance(stream, Stream):
             raise InvalidInput("offer", "a campaign over a Stream", stream, "use campaign.ask()")
-        require_columns("place", column_names(place), tuple(stream.space.names))
-        here = numbers("place", place, f"coordinates {list(stream.space.names)}", "give numbers").reshape(1, -1)
+        here = self._here(place, stream)
         whole = here.shape[1] == len(stream.space.names) and bool(np.all(np.isfinite(here)))
         if not whole or not bool(stream.space.contains(here)[0]):
             raise InvalidInput("place", "a place of the stream's space", here[0].tolist(), "check its coordinates")
         return self._do(lambda: self._offer(stream, here), decides=True)
+
+    def _here(self, place: Any, stream: Stream) -> Array:
+        """The place (1, d) that is offered, as codes."""
+        if not self._state.design.is_numeric:
+            return code_in(stream.space, place, "place")[:1]
+        require_columns("place", column_names(place), tuple(stream.space.names))
+        return numbers("place", place, f"coordinates {list(stream.space.names)}", "give numbers").reshape(1, -1)
 
     def _offer(self, stream: Stream, here: Array) -> Query | None:
         if self.stopped is not None:
@@ -288,7 +322,7 @@ class Campaign:
             return None
         choice = choice_here(self._state, stream, here)
         if choice is None:
-            self._record(Passed(here[0].tolist()))
+            self._record(Passed(self._state.design.values(here[0])))
             return None
         self._record(_asked(self._state, choice))
         return self._state.entries[-1].query
@@ -308,7 +342,7 @@ class Campaign:
         own: dict[str, Any] = {}
         if query.number is None:
             instrument, number = self._require_own(query), len(self._state.entries)
-            own = {"instrument": instrument.label, "place": query.place.tolist()}
+            own = {"instrument": instrument.label, "place": self._values(query)}
         else:
             entry = self._entry(query)
             if entry.status is not Status.PENDING:
@@ -373,6 +407,15 @@ class Campaign:
         before = read_events(self._journal)[1 : entry.event]
         return explain(replay_after(State.begin(self._state.design), before), entry)
 
+    def best(self, end: str | None = None, *, measured: bool = False) -> Best:
+        """The place where f is best by what is believed now, with its uncertainty, and how much better another may be.
+
+        Which end is best follows from a goal that minimises or maximises; for others say `end`, "minimise" or
+        "maximise". It is sought in the whole space; with `measured` among the places that have an answer.
+        """
+        require(isinstance(measured, bool), "measured", "True or False", measured, "True: measured places alone")
+        return best_of(self.belief, self._state, sign_wanted(end, self._state.design), measured)
+
     # How it is done
 
     def _do(self, verb: Callable[[], T], decides: bool = False) -> T:
@@ -430,13 +473,23 @@ class Campaign:
     def _require_own(self, query: Query) -> Instrument:
         """A query of the user's own choice is made with an instrument of the campaign, somewhere in its space."""
         design = self._state.design
-        same = [i for i in design.instruments if query.instrument in (i, self._state.known.learned(i))]
+        labelled = [i for i in design.instruments if i.label == query.instrument.label]
+        same = [i for i in labelled if query.instrument == i or query.instrument == self._state.known.learned(i)]
         if not same:
             labels = [i.label for i in design.instruments]
             raise InvalidInput("query", f"an instrument of the campaign, {labels}", query.instrument, "use the same")
         require_columns("query", query.columns, column_names(design.places))
-        design.require_within(query.place)
+        design.require_within(np.asarray(design.codes(self._values(query)), dtype=float))
         return same[0]
+
+    def _values(self, query: Query) -> list[Any]:
+        """The place of a query as the journal has it; by what it is called, if another space has made its codes."""
+        design = self._state.design
+        if query.space is None or query.space is design.places:
+            return design.values(query.place)
+        several = query.at if query.place.ndim > 1 else (query.at,)
+        rows = code_in(design.places, list(several), "query")
+        return design.values(rows if query.place.ndim > 1 else rows[0])
 
     def _entry(self, query: Query | int) -> Entry:
         number = query.number if isinstance(query, Query) else query
@@ -450,8 +503,9 @@ class Campaign:
 
 
 def _asked(state: State, choice: Choice, where: Constraint | None = None) -> Asked:
-    limit = where if where is None or isinstance(where, Within) else name_of(where)
-    return Asked(len(state.entries), choice.query.instrument.label, choice.query.place.tolist(), limit)
+    limit = where if where is None or isinstance(where, Within | LinearLimit) else name_of(where)
+    place = state.design.values(choice.query.place)
+    return Asked(len(state.entries), choice.query.instrument.label, place, limit)
 
 
 def _where(journal: Journal) -> str:

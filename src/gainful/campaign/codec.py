@@ -6,6 +6,7 @@ text and lists are None, bool, int and float, str and tuple; everything else is 
     {"type": name, "fields": {...}}             a value of a dataclass, by what its constructor takes
     {"array": rows, "shape": …, "dtype": …}     an array of numbers, and {"scalar": x, "dtype": …} one number of NumPy's
     {"number": "inf"}                           inf, -inf and nan, which JSON does not know
+    {"unstated": 1.0}                           a parameter that was left at its default
     {"places": rows, "columns": names}          places of a goal, and what their table called its columns, or null
     {"list": […]}, {"set": […]}, {"frozenset": […]}, {"mapping": [[key, value], …]}
     {"enum": name, "member": …}                 one of an enumeration

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.goal import Goal
+from gainful.campaign.initial import initial_choice, is_initial
 from gainful.campaign.state import State, Status
 from gainful.data import Query
 from gainful.selection import Choice, Option, choose
@@ -38,7 +39,7 @@ class Decision:
         """What the first rule that wants to stop says. Rules judge by answers: they wait for those on their way."""
         if self.state.pending:
             return None
-        reasons = (rule.reason(self.state.posterior, lambda: self.richest) for rule in self.state.design.stop)
+        reasons = (rule.reason(self.state.belief, lambda: self.richest) for rule in self.state.design.stop)
         return next((reason for reason in reasons if reason is not None), None)
 
     @cached_property
@@ -48,7 +49,10 @@ class Decision:
 
     @cached_property
     def choice(self) -> Choice | None:
-        """The best query by the goal, beyond what pending ones will tell; None where no place is left."""
+        """The next of the initial design, then the best query by the goal, beyond what pending ones will tell; None
+        where no place is left."""
+        if is_initial(self.state):
+            return initial_choice(self.state, options(self.state, self.where))
         pending = self.state.expected
         if self.where is None and not pending and _is_richest(self.state.design.goal):
             return self.richest
@@ -57,7 +61,7 @@ class Decision:
     def _choose(self, goal: Goal, where: Constraint | None, pending: Sequence[Query]) -> Choice | None:
         state = self.state
         rng = np.random.default_rng([state.design.seed, len(state.entries)])
-        return choose(goal, state.posterior, options(state, where), rng, pending=pending, search=state.design.search)
+        return choose(goal, state.belief, options(state, where), rng, pending=pending, search=state.design.search)
 
 
 _RICHEST = PerCost(Learn("function"))
@@ -125,7 +129,7 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
         goal = goal.goal
     lately = state.offered[-WINDOW:]
     reference = np.array(lately if len(lately) >= FEWEST else stream.space.candidates(WINDOW, rng))
-    scoring = Scoring(goal, state.posterior, state.expected)
+    scoring = Scoring(goal, state.belief, state.expected)
     scores = np.max([scoring.score(o.instrument, reference) for o in offers], axis=0)
     mine = [float(scoring.score(o.instrument, here)[0]) for o in offers]
     best = int(np.argmax(mine))

@@ -17,6 +17,7 @@ from gainful.campaign.encoding import DEEPEST, DTYPES, all_finite, beginning
 from gainful.campaign.naming import class_name, declared, function_name, is_bare, is_function
 from gainful.errors import InvalidInput
 from gainful.information.about import Reference
+from gainful.parameters import Unstated
 
 __all__ = ["Reader", "Unreadable", "decode_plain"]
 
@@ -28,7 +29,7 @@ _ARGUMENTS: dict[Any, Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str
     space.Within.__init__: lambda fields: (({name: (low, high) for name, low, high in fields["ends"]},), {}),
     instruments.Likelihood.__init__: lambda fields: (
         fields["functions"],
-        {"answers": fields["possible"], "cost": fields["cost"], "name": fields["name"]},
+        {"answers": fields["possible"]} | {name: fields[name] for name in ("cost", "name", "output") if name in fields},
     ),
 }
 
@@ -108,6 +109,11 @@ class Reader:
         if data["number"] not in _WORDS:
             raise Unreadable(at, f"expected one of {', '.join(_WORDS)}, got {_short(data['number'])}")
         return float(data["number"])
+
+    def _unstated(self, data: dict[str, Any], at: str, depth: int) -> Unstated:
+        if not isinstance(data["unstated"], float) or not math.isfinite(data["unstated"]):
+            raise Unreadable(at, f"expected a number that was left at its default, got {_short(data['unstated'])}")
+        return Unstated(data["unstated"])
 
     def _parts(self, data: dict[str, Any], at: str, depth: int) -> list[Any]:
         ((what, parts),) = data.items()
@@ -239,6 +245,7 @@ _FORMS: dict[frozenset[str], Callable[[Reader, dict[str, Any], str, int], Any]] 
         ("array", "shape", "dtype", "order"): Reader._array,
         ("scalar", "dtype"): Reader._scalar,
         ("number",): Reader._number,
+        ("unstated",): Reader._unstated,
         ("list",): Reader._list,
         ("places", "columns"): Reader._reference,
         ("set",): Reader._set,

@@ -6,7 +6,7 @@ Whatever can be wrong is said here, as InvalidInput in the caller's words, befor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,24 +14,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
+from gainful.beliefs import Integrated, Models
 from gainful.campaign.codec import Codec, write_down
-from gainful.campaign.goal import Goal, goal_named
+from gainful.campaign.goal import Goal, completed, goal_named
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
-from gainful.checks import listed, require, require_count, require_positive, require_whole
+from gainful.checks import column_names, listed, require, require_count, require_positive, require_whole
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.hyper.problem import require_prior_names
+from gainful.hyper.unstated import structure
 from gainful.inference import Exact, Laplace
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments import Instrument
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
 from gainful.selection.stream import Stream
-from gainful.space import Constraint, Places, Pool, Restricted, Space, Within
+from gainful.space import (
+    Constraint,
+    LinearLimit,
+    Places,
+    Pool,
+    Restricted,
+    Space,
+    Within,
+    code_in,
+    coordinates_of,
+    natural_in,
+)
 
-__all__ = ["Design", "try_out"]
+__all__ = ["Design", "default_initial", "try_out"]
+
+_MOST_INITIAL = 10_000  # each is compared with those before it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +60,7 @@ class Design:
 
     space: Places | Stream
     instruments: tuple[Instrument, ...]
-    gp: GP
+    model: GP | Models | Integrated
     goal: Goal
     budget: float | None = None
     seed: int = 0
@@ -54,6 +71,7 @@ class Design:
     refit: int | None = None
     inference: Inference | None = None
     search: Search = field(default_factory=Search)
+    initial: int | None = None
 
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():  # in this order: a check may rely on the fields before its own
@@ -72,6 +90,41 @@ class Design:
             found = found.space
         return found
 
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether every coordinate is a real number, which is its own code."""
+        return all(axis.kind == "real" and not axis.when for axis in coordinates_of(self.places).axes)
+
+    def codes(self, place: Any) -> Any:
+        """A place, or those of a pair or a set, as codes, from the values that a journal has."""
+        if self.is_numeric:
+            return place
+        nested = bool(place) and isinstance(place[0], list | tuple)
+        rows = code_in(self.places, list(place) if nested else [list(place)], "place")
+        return rows if nested else rows[0]
+
+    def values(self, place: NDArray[np.float64]) -> list[Any]:
+        """A place, or those of a pair or a set, as a journal has it: levels by name, null for what is absent."""
+        if self.is_numeric:
+            return list(place.tolist())
+        rows = [list(natural_in(self.places, row).values()) for row in np.atleast_2d(place)]
+        return rows if place.ndim > 1 else rows[0]
+
+    @cached_property
+    def learner(self) -> Models | Integrated | None:
+        """What learns and integrates that which is not stated; None for a GP that is wholly stated."""
+        if not isinstance(self.model, GP):
+            return self.model
+        return None if self.model.is_stated else Integrated(self.model, inference=self.inference)
+
+    def prior(self) -> Posterior | Belief:
+        """What is believed before the first answer."""
+        empty = Data(names=column_names(self.places))
+        if self.learner is None:
+            assert isinstance(self.model, GP)
+            return self.model.posterior(empty)
+        return self.learner.believe(self.learner.typical(empty, self.instruments), empty, self.instruments)
+
     def require_within(self, place: NDArray[np.float64]) -> None:
         """InvalidInput for a query whose place, or one of whose places, is not in the box or the pool.
 
@@ -85,16 +138,17 @@ class Design:
             return
         got, whole = outside[0].tolist(), self.whole
         if isinstance(whole, Pool):
-            nearest = whole.places[np.argmin(np.sum((whole.places - outside[0]) ** 2, axis=1))].tolist()
+            nearest = self.values(whole.places[np.argmin(np.sum((whole.places - outside[0]) ** 2, axis=1))])
             raise InvalidInput("query", "a place of the pool", got, f"the nearest is {nearest}; the pool has no other")
-        ends = ", ".join(f"{n} from {a:g} to {b:g}" for n, a, b in zip(names, whole.low, whole.high, strict=True))
+        bounds = zip(names, whole.low, whole.high, strict=True)
+        ends = getattr(whole, "ends", None) or ", ".join(f"{n} from {a:g} to {b:g}" for n, a, b in bounds)
         raise InvalidInput("query", f"a place within the space, {ends}", got, "check its units, or widen the space")
 
     def _contains(self, places: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which places are in the box or the pool."""
         if isinstance(self.whole, Pool):
             return np.array([row.tobytes() in self._rows for row in places], dtype=bool)
-        if isinstance(self.whole, Space):
+        if isinstance(self.whole, Space) and self.is_numeric and not self.whole.mixtures:
             low, high = self._box
             return np.asarray(((places >= low) & (places <= high)).all(axis=1))
         return self.whole.contains(places)
@@ -135,7 +189,7 @@ def try_out(design: Design) -> None:
     goal = design.goal.goal if isinstance(design.goal, RandomType) else design.goal
     if isinstance(goal, Random):
         return
-    prior, rng = design.gp.condition(Data()), np.random.default_rng(design.seed)
+    prior, rng = design.prior(), np.random.default_rng(design.seed)
     for instrument in design.instruments:
         few = Search(candidates=4, climbers=0, set_size=design.search.set_size)
         queries = candidates(Option(instrument, design.places), rng, few)[:1]
@@ -144,8 +198,8 @@ def try_out(design: Design) -> None:
                 goal.score(prior, instrument, queries)
             except InvalidInput as trouble:
                 if trouble.argument == "belief" and "several posteriors" in trouble.expected:
-                    expected = "a goal about the function or a region"
-                    raise InvalidInput("goal", expected, goal, "a campaign believes in one posterior") from trouble
+                    expected = "a goal about the function or a region, of one GP that is wholly stated"
+                    raise InvalidInput("goal", expected, goal, "or give Models, or leave parameters out") from trouble
                 if trouble.argument == "belief":
                     continue  # it needs answers first; the user may tell some
                 raise InvalidInput(
@@ -171,24 +225,44 @@ def _instruments(instruments: Any, design: Design) -> tuple[Instrument, ...]:
     distinct = len(set(labels)) == len(labels)
     require(distinct, "instruments", "distinct names", labels, "give each a name: Point(..., name='lab')")
     if isinstance(design.space, Stream):
-        wide = [each.label for each in several if each.query != "place"]
+        wide = [each.label for each in several if each.asks != "place"]
         require(not wide, "instruments", "instruments that see one place, for a stream", wide, "leave them out")
     return several
 
 
-def _gp(gp: Any, design: Design) -> GP:
+def _model(model: Any, design: Design) -> GP | Models | Integrated:
     """A kernel or mean for other dimensions is refused here, in its own words."""
+    if model is None:
+        return GP(space=design.places)
+    if isinstance(model, Models):
+        gps = tuple(_gp(each, design) for each in model.gps)
+        return model if gps == model.gps else Models(gps, model.prior, model.inference)
+    if isinstance(model, Integrated):
+        by = "weighted points in a campaign, whose every answer changes the belief"
+        require(model.by == "points", "model", by, model.by, "use Integrated(gp)")
+        gp = _gp(model.gp, design)
+        return model if gp is model.gp else replace(model, gp=gp)
+    return _gp(model, design)
+
+
+def _gp(gp: Any, design: Design) -> GP:
     if not isinstance(gp, GP):
-        raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
+        expected = "a GP such as GP(SE()), Models or an Integrated GP"
+        raise InvalidInput("model", expected, gp, "leave it out to state nothing; put a kernel into a GP first")
     names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array
     theirs = None if gp.space is None else tuple(gp.space.names)
     if theirs is not None and theirs != tuple(names) and not (unnamed and len(theirs) == len(names)):
-        raise InvalidInput("gp", f"a gp over {list(names)}, like the space", list(theirs), "match them")
-    probe = np.zeros((1, len(names)))
+        raise InvalidInput("model", f"a gp over {list(names)}, like the space", list(theirs), "match them")
+    if gp.space is None and not coordinates_of(design.places).is_identity:
+        gp = replace(gp.as_shown(), space=design.places)  # it has what it shows, as without a space
+    several = {each.outputs is not None for each in design.instruments}
+    labels, words = [each.label for each in design.instruments], "an output of every one, or of none"
+    require(len(several) == 1, "instruments", words, labels, "say which function each sees: output=0, 1, …")
+    probe = np.append(design.places.low, [0.0] if True in several else [])[None]
     gp.kernel.diag(probe)
     gp.mean(probe)
-    require_prior_names(gp, design.instruments)
+    require_prior_names(structure(gp) if gp.space is not None else gp, design.instruments, gp.priors)
     return gp
 
 
@@ -203,8 +277,9 @@ def _goal(goal: Any, design: Design) -> Goal:
         return goal_named(goal, design.instruments, design.places, design.seed)
     scored = goal.goal if isinstance(goal, RandomType) else goal
     usable = (hasattr(scored, "score") or isinstance(goal, Random)) and not isinstance(goal, type)
-    require(usable, "goal", "a goal such as Learn('function')", goal, "or the name of a strategy, such as 'bald'")
-    return goal
+    remedy = "or a word such as 'minimise', or the name of a strategy, such as 'bald'"
+    require(usable, "goal", "a goal such as Learn('function')", goal, remedy)
+    return completed(goal, design.places, design.seed)
 
 
 def _budget(budget: Any, design: Design) -> float | None:
@@ -226,7 +301,7 @@ def _limits(limits: Any, design: Design) -> dict[str, Constraint]:
         label = key.label if isinstance(key, Instrument) else key
         require(label in design.labels, "limits", f"instruments among {design.labels}", label, "use their names")
         Restricted(design.places, constraint)  # says what is wrong with it
-        named = isinstance(constraint, Within) or hasattr(constraint, "__name__")
+        named = isinstance(constraint, Within | LinearLimit) or hasattr(constraint, "__name__")
         require(named, "constraint", "Within(...) or a named function", constraint, "use def, not partial")
         found[label] = constraint
     return found
@@ -266,6 +341,25 @@ def _inference(inference: Any, design: Design) -> Inference | None:
     return inference
 
 
+def default_initial(design: Design) -> int:
+    """How many queries are spread evenly over the space before the goal decides, where nobody has said.
+
+    None while all hyperparameters are stated: the goal then knows what it does from the first query on. Where some are
+    learned from the answers, no goal can be trusted before there is about one answer for each dimension.
+    """
+    return 0 if design.learner is None else max(3, len(design.places.names) + 1)
+
+
+def _initial(initial: Any, design: Design) -> int:
+    if initial is None:
+        return 0 if isinstance(design.space, Stream) else default_initial(design)
+    whole = require_count("initial", initial, 0, "0: the goal chooses from the first query on")
+    require(whole <= _MOST_INITIAL, "initial", f"at most {_MOST_INITIAL}", initial, "a few for each dimension will do")
+    streaming = isinstance(design.space, Stream) and whole > 0
+    require(not streaming, "initial", "no initial design for a stream, whose places come as they come", initial, "0")
+    return whole
+
+
 def _search(search: Any, design: Design) -> Search:
     usable = search is None or isinstance(search, Search)
     require(usable, "search", "Search(...)", search, "leave it out for the defaults")
@@ -275,7 +369,7 @@ def _search(search: Any, design: Design) -> Search:
 _CHECKS: dict[str, Callable[[Any, Design], Any]] = {
     "space": _space,
     "instruments": _instruments,
-    "gp": _gp,
+    "model": _model,
     "seed": _seed,
     "goal": _goal,
     "budget": _budget,
@@ -286,6 +380,7 @@ _CHECKS: dict[str, Callable[[Any, Design], Any]] = {
     "refit": _refit,
     "inference": _inference,
     "search": _search,
+    "initial": _initial,  # last: the default may depend on everything
 }
 
 

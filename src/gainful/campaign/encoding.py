@@ -25,6 +25,7 @@ from gainful.campaign.naming import (
 )
 from gainful.errors import InvalidInput
 from gainful.information.about import Reference
+from gainful.parameters import Unstated
 
 __all__ = ["DEEPEST", "DTYPES", "Writer", "all_finite", "beginning", "too_deep"]
 
@@ -57,6 +58,9 @@ class Writer:
 
     def _float(self, value: float, at: str, depth: int) -> Any:
         return value if math.isfinite(value) else {"number": repr(value)}
+
+    def _unstated(self, value: Unstated, at: str, depth: int) -> Any:
+        return {"unstated": float(value)}
 
     def _text(self, value: str, at: str, depth: int) -> str:
         if not value.isascii() and _PAIR.search(value):
@@ -147,6 +151,7 @@ _WRITE: dict[type, Callable[[Writer, Any, str, int], Any]] = {
     bool: Writer._as_it_is,
     int: Writer._whole,
     float: Writer._float,
+    Unstated: Writer._unstated,
     str: Writer._text,
     tuple: Writer._tuple,
     Reference: Writer._reference,

@@ -2,8 +2,8 @@
 
 A campaign is created, and from then on changes by events alone; its state is their replay. Each event is a frozen
 class whose fields are those of its JSON object; `to_json` writes it, `from_json` reads it back or says, as
-JournalError, which event and which field is not what it should be. A new kind of event (as `believed`, when beliefs are
-sampled) is one more class in `KINDS`. A change to what is written raises SCHEMA.
+JournalError, which event and which field is not what it should be. A new kind of event is one more class in `KINDS`.
+A change to what is written raises SCHEMA.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
+from gainful.beliefs import Part, Parts
 from gainful.campaign.codec import Codec, decode_plain, encode
 from gainful.campaign.design import Design, try_out
 from gainful.campaign.state import Hyperparameters, State, Status
 from gainful.checks import is_number, is_whole
 from gainful.errors import InvalidInput, JournalError, shorten
 from gainful.selection.stream import Stream
-from gainful.space import Restricted, Within
+from gainful.space import Limit, LinearLimit, Restricted, Within
 
 __all__ = [
     "KINDS",
     "SCHEMA",
     "Asked",
+    "Believed",
     "Corrected",
     "Created",
     "Event",
@@ -41,11 +43,11 @@ __all__ = [
     "replay_after",
 ]
 
-SCHEMA = 3
+SCHEMA = 4
 
 _LARGEST = sys.float_info.max
 
-Place = Sequence[Any]  # the coordinates, or those of each place of a pair or a set
+Place = Sequence[Any]  # the values of the coordinates, or those of each place of a pair or a set
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,13 @@ def _is_finite(value: Any) -> bool:
     return is_number(value) and abs(value) <= _LARGEST
 
 
+def _is_coordinate(value: Any) -> bool:
+    """A number, a level of a category, or null for what is absent; the space knows which of them it has."""
+    return value is None or isinstance(value, str | bool) or _is_finite(value)
+
+
 def _is_row(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_finite, value))
+    return isinstance(value, list) and bool(value) and all(map(_is_coordinate, value))
 
 
 def _is_place(value: Any) -> bool:
@@ -102,11 +109,33 @@ def _thetas(value: Any) -> dict[str, tuple[float, ...]]:
     return {_that(_is_text)(label): _numbers(v) for label, v in _that(lambda v: isinstance(v, dict))(value).items()}
 
 
-def _limit(value: Any) -> Within | str:
+def _part(value: Any) -> Part:
+    found = _that(lambda v: isinstance(v, dict) and set(v) == {"gp", "instruments", "log_weight", "model"})(value)
+    weight, model = _that(_is_finite)(found["log_weight"]), _that(_is_count)(found["model"])
+    return Part(_numbers(found["gp"]), _thetas(found["instruments"]), float(weight), model)
+
+
+def _parts(value: Any) -> Parts:
+    return Parts(tuple(_part(each) for each in _that(lambda v: isinstance(v, list) and bool(v))(value)))
+
+
+def _parts_to_json(parts: Parts) -> Any:
+    return [
+        {
+            "gp": list(each.gp),
+            "instruments": {label: list(own) for label, own in each.instruments.items()},
+            "log_weight": each.log_weight,
+            "model": each.model,
+        }
+        for each in parts.parts
+    ]
+
+
+def _limit(value: Any) -> Limit | str:
     if isinstance(value, str):
         return value
     found = Codec().decode(value)
-    if not isinstance(found, Within):
+    if not isinstance(found, Within | LinearLimit):
         raise ValueError
     return found
 
@@ -131,6 +160,7 @@ _DESIGN = Form("a design", lambda value: value)
 _NOTE = Form("a value", lambda value: value)
 _LIMIT = Form("Within(...), or the name of a function", _limit, encode)
 _THETA = Form("finite numbers", _numbers, list)
+_PARTS = Form("parts of a belief", _parts, _parts_to_json)
 _THETAS = Form(
     "finite numbers for each instrument", _thetas, lambda value: {label: list(v) for label, v in value.items()}
 )
@@ -207,12 +237,12 @@ class Asked(Event):
     query: Annotated[int, _NUMBER]
     instrument: Annotated[str, _TEXT]
     place: Annotated[Place, _PLACE]
-    where: Annotated[Within | str | None, _LIMIT] = None
+    where: Annotated[Limit | str | None, _LIMIT] = None
 
     def apply(self, state: State) -> State:
         if state.stopped is not None:
             raise JournalError(f"a query is asked after the campaign has stopped ({state.stopped})")
-        if isinstance(self.where, Within):
+        if isinstance(self.where, Within | LinearLimit):
             Restricted(state.design.places, self.where)  # says so, if it is of another space
         new = state.with_query(self.query, self.instrument, self.place, where=self.where)
         return new.with_offer(self.place) if isinstance(state.design.space, Stream) else new
@@ -250,7 +280,7 @@ class Corrected(Event):
     note: Annotated[Any, _NOTE] = None
 
     def apply(self, state: State) -> State:
-        return state.with_answer(self.query, Status.TOLD, self.answer, **_new_note(self.note))
+        return _anew(state.with_answer(self.query, Status.TOLD, self.answer, **_new_note(self.note)), self.query)
 
 
 @dataclass(frozen=True)
@@ -264,7 +294,7 @@ class Withdrawn(Event):
     def apply(self, state: State) -> State:
         was = (Status.PENDING, Status.TOLD)
         new = state.with_entry(self.query, was, status=Status.WITHDRAWN, **_new_note(self.note))
-        return replace(new, order=tuple(n for n in state.order if n != self.query))
+        return _anew(replace(new, order=tuple(n for n in state.order if n != self.query)), self.query)
 
 
 @dataclass(frozen=True)
@@ -278,7 +308,10 @@ class Undone(Event):
         if not state.order or self.query != state.order[-1]:
             raise JournalError(f"the answer to query {self.query} is taken back, which is not the last one")
         back = state.with_entry(self.query, (Status.TOLD,), answer=None, cost=0.0, status=Status.PENDING, note=None)
-        return replace(back, order=state.order[:-1])
+        # A belief that had counted on the answer is the one from before it again.
+        earlier = tuple(each for each in back.believed if self.query not in each[0])
+        before = back.with_parts(earlier) if back.design.learner is not None else back
+        return replace(before, order=state.order[:-1])
 
 
 @dataclass(frozen=True)
@@ -286,7 +319,7 @@ class Passed(Event):
     """A place of a stream was let go by."""
 
     kind: ClassVar[str] = "passed"
-    place: Annotated[Sequence[float], _ROW]
+    place: Annotated[Sequence[Any], _ROW]
 
     def apply(self, state: State) -> State:
         if not isinstance(state.design.space, Stream):
@@ -326,6 +359,33 @@ class Fitted(Event):
 
 
 @dataclass(frozen=True)
+class Believed(Event):
+    """What a belief of several became from so many answers: its parts, which are weighed by all answers from now on.
+
+    With `failed`, which says why, nothing could be learned and it stays as it was.
+    """
+
+    kind: ClassVar[str] = "believed"
+    answers: Annotated[int, _WHOLE]
+    parts: Annotated[Parts | None, _PARTS] = None
+    failed: Annotated[str | None, _TEXT] = None
+
+    def apply(self, state: State) -> State:
+        learner = state.design.learner
+        if learner is None:
+            raise JournalError("parts of a belief, where the model is one gp that is wholly stated")
+        if self.answers != len(state.told):
+            raise JournalError(f"what is believed is from {self.answers} answers, where there are {len(state.told)}")
+        if (self.parts is None) == (self.failed is None):
+            raise JournalError("a belief has its parts, or a reason why it has none")
+        basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
+        if self.parts is None:
+            return replace(state, basis=basis, stale=False)
+        self.parts.require_for(learner.processes, state.design.instruments)
+        return state.with_parts((*state.believed, (basis, self.parts)))
+
+
+@dataclass(frozen=True)
 class Stopped(Event):
     """The campaign ended, for this reason: for good if it is closed, otherwise until an answer changes."""
 
@@ -338,8 +398,14 @@ class Stopped(Event):
 
 
 KINDS: dict[str, type[Event]] = {
-    each.kind: each for each in (Created, Asked, Told, Corrected, Withdrawn, Undone, Passed, Fitted, Stopped)
+    each.kind: each for each in (Created, Asked, Told, Corrected, Withdrawn, Undone, Passed, Fitted, Believed, Stopped)
 }
+
+
+def _anew(state: State, query: int) -> State:
+    """A belief of several begins anew where it had counted on an answer that has changed."""
+    counted = any(query in basis for basis, _ in state.believed)
+    return replace(state.with_parts(()), stale=True) if counted else state
 
 
 def read_event(data: Mapping[str, Any], number: int) -> Event:

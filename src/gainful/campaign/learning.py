@@ -9,9 +9,11 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.campaign.events import Fitted
+from gainful.beliefs import Integrated, Models
+from gainful.campaign.events import Believed, Fitted
 from gainful.campaign.state import State
 from gainful.errors import GainfulWarning, NumericalError
+from gainful.gp import GP
 from gainful.hyper import fit
 from gainful.hyper.problem import Problem, parameter_names
 from gainful.parameters import IDENTITY, natural
@@ -24,8 +26,27 @@ Array = NDArray[np.float64]
 _DECIMALS = 4  # of theta: see `rounded`
 
 
-def learn(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
+def learn(state: State) -> tuple[Fitted | Believed, list[warnings.WarningMessage]]:
     """What the answers so far teach about the hyperparameters, and what was warned of on the way."""
+    return _fit(state) if state.design.learner is None else _believe(state, state.design.learner)
+
+
+def _believe(state: State, learner: Integrated | Models) -> tuple[Believed, list[warnings.WarningMessage]]:
+    """The parts of a belief of several; the search for them begins where the last ones are."""
+    known, answers = state.known, len(state.told)
+    rng = np.random.default_rng([state.design.seed, state.events])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            start = None if known.parts is None else known.belief
+            return Believed(answers, learner.learn(known.data, state.design.instruments, start, rng)), caught
+        except NumericalError as trouble:
+            failed = f"hyperparameters could not be learned and stay as they were: {trouble}"
+            warnings.warn(failed, GainfulWarning, stacklevel=2)
+            return Believed(answers, failed=failed), caught
+
+
+def _fit(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
     answers = len(state.told)
     if answers < (state.design.refit or 0):  # answers were withdrawn: what was learned from them is forgotten
         return Fitted(answers), []
@@ -33,7 +54,8 @@ def learn(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            data, gp = state.known.data, state.design.gp
+            data, gp = state.known.data, state.design.model
+            assert isinstance(gp, GP)
             answered = parameter_names(gp, data.instruments)  # the others' priors are for when they are used
             gp = replace(gp, priors={name: prior for name, prior in gp.priors.items() if name in answered})
             found = fit(gp, data, inference=state.design.inference, rng=rng)

@@ -23,6 +23,8 @@ import gainful.means as means
 import gainful.priors as priors
 import gainful.space as space
 from gainful.acquisition import Random, RandomType
+from gainful.beliefs import Integrated, Models
+from gainful.coordinates import Axis, Coordinates
 from gainful.gp import GP
 from gainful.information.about import Region
 from gainful.selection.choose import Search
@@ -119,7 +121,7 @@ def _is_cached(kind: type, name: str) -> bool:
 @lru_cache(maxsize=1)
 def declared() -> dict[str, type]:
     """gainful's own classes of which a design consists, by what a journal calls them."""
-    found: list[type] = [GP, Region, Search, Stream, *_exported(space, object)]
+    found: list[type] = [GP, Integrated, Models, Region, Search, Stream, Axis, Coordinates, *_exported(space, object)]
     for room, base in (
         (kernels, kernels.Kernel),
         (means, means.Mean),

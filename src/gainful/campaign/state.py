@@ -15,19 +15,25 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.beliefs import Parts
 from gainful.campaign.answer import canonical_answer
 from gainful.campaign.design import Design
 from gainful.checks import column_names
 from gainful.data import Data, Query
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
-from gainful.space import Within
+from gainful.process import Process
+from gainful.space import Limit
 
 __all__ = ["Change", "Entry", "Hyperparameters", "Known", "State", "Status"]
 
 Array = NDArray[np.float64]
+
+_FEWEST = 2  # answers before anything is learned from them
+_GROWTH = 4  # where no schedule is given, hyperparameters are learned anew when there are a quarter more answers
 
 
 class Status(StrEnum):
@@ -48,7 +54,7 @@ class Entry:
     status: Status = Status.PENDING
     note: Any = None
     own: bool = False  # whether the user chose it
-    where: Within | str | None = None  # what limited the ask; of the user's own function, the name
+    where: Limit | str | None = None  # what limited the ask; of the user's own function, the name
     event: int = 0  # how many events came before it was asked
 
 
@@ -70,13 +76,24 @@ class Known:
     design: Design
     told: tuple[Entry, ...] = ()
     hyper: Hyperparameters | None = None
+    parts: Parts | None = None  # of a belief of several
 
     @cached_property
-    def gp(self) -> GP:
-        return self.design.gp if self.hyper is None else self.design.gp.with_theta(np.array(self.hyper.gp))
+    def gp(self) -> Process:
+        """The gp with what has been learned: of a belief of several, that of its heaviest part."""
+        if self.design.learner is not None:
+            belief, processes = self.belief, self.design.learner.processes
+            assert isinstance(belief, Belief)
+            part = belief.posteriors[belief.heaviest]
+            return Process(part.kernel, part.prior_mean, {}, processes[belief.models[belief.heaviest]].space)
+        assert isinstance(self.design.model, GP)
+        return self.design.model if self.hyper is None else self.design.model.with_theta(np.array(self.hyper.gp))
 
     def learned(self, instrument: Instrument) -> Instrument:
-        """The instrument with what has been learned about it."""
+        """The instrument with what has been learned about it: of a belief of several, that of its heaviest part."""
+        if self.design.learner is not None:
+            belief = self.belief
+            return belief.instrument_of(belief.heaviest, instrument) if isinstance(belief, Belief) else instrument
         theta = () if self.hyper is None else self.hyper.instruments.get(instrument.label, ())
         return instrument.with_theta(np.array(theta)) if len(theta) else instrument
 
@@ -97,11 +114,15 @@ class Known:
         return data
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """From the gp and all answers at once, never from an earlier posterior: it does not matter how one got here."""
+    def belief(self) -> Posterior | Belief:
+        """From the model and all answers at once, never from an earlier belief: it does not matter how one got here."""
+        learner, instruments = self.design.learner, self.design.instruments
+        if learner is not None:
+            parts = learner.typical(self.data, instruments) if self.parts is None else self.parts
+            return learner.believe(parts, self.data, instruments)
         learned = {} if self.hyper is None else {each: self.learned(each) for each in self.data.instruments}
         data = self.data.with_instruments(learned) if learned else self.data
-        return self.gp.condition(data, inference=self.design.inference)
+        return self.gp.posterior(data, inference=self.design.inference)
 
 
 class Change(Protocol):
@@ -116,13 +137,14 @@ class Change(Protocol):
 @dataclass(frozen=True, eq=False)
 class State:
     """The replay of events. Hyperparameters were learned from the answers to `basis`; they are `stale` when one of
-    those has changed since."""
+    those has changed since. `believed` are the beliefs of several so far with their bases, the last one in force."""
 
     known: Known
     entries: tuple[Entry, ...] = ()
     events: int = 1
     offered: tuple[tuple[float, ...], ...] = ()  # the places of a stream so far, measured or not
     basis: frozenset[int] = field(default_factory=frozenset)
+    believed: tuple[tuple[frozenset[int], Parts], ...] = ()
     stale: bool = False
     stopped: str | None = None
     closed: bool = False
@@ -145,8 +167,8 @@ class State:
         return self.known.design
 
     @property
-    def posterior(self) -> Posterior:
-        return self.known.posterior
+    def belief(self) -> Posterior | Belief:
+        return self.known.belief
 
     @property
     def told(self) -> tuple[Entry, ...]:
@@ -159,7 +181,7 @@ class State:
     @property
     def expected(self) -> tuple[Query, ...]:
         """The pending queries, with instruments as they are known by now."""
-        return tuple(Query(self.known.learned(q.instrument), q.place, q.number) for q in self.pending)
+        return tuple(q.using(self.known.learned(q.instrument)) for q in self.pending)
 
     @property
     def spent(self) -> float:
@@ -181,9 +203,11 @@ class State:
     def due(self) -> bool:
         """Whether hyperparameters are to be learned anew: enough new answers, or one of the old ones has changed."""
         every, told = self.design.refit, self.told
-        if every is None:
+        if every is None and self.design.learner is None:
             return False
         new = sum(e.query.number not in self.basis for e in told)
+        if every is None:
+            return (self.stale or new >= max(1, len(self.basis) // _GROWTH)) and len(told) >= _FEWEST
         return self.stale or (len(told) >= every and new >= every)
 
     # What events are made of
@@ -193,7 +217,7 @@ class State:
         instrument = next((each for each in self.design.instruments if each.label == label), None)
         if instrument is None:
             raise JournalError(f"instrument {label!r} is not in the design")
-        query = Query(instrument, place, len(self.entries))
+        query = Query(instrument, self.design.codes(place), len(self.entries)).seen_in(self.design.places)
         self.design.require_within(query.place)
         if number != query.number:
             raise JournalError(f"query {number} is asked where {query.number} was next; events are missing")
@@ -218,10 +242,17 @@ class State:
         known = self.known if told == self.told else replace(self.known, told=told)
         # A campaign that had nothing more to learn looks again when something changes.
         stopped = self.stopped if self.closed else None
-        stale = self.stale or number in self.basis
-        return replace(self, entries=tuple(entries), known=known, stopped=stopped, stale=stale)
+        changed = replace(self, entries=tuple(entries), known=known, stopped=stopped)
+        return replace(changed, stale=True) if number in self.basis else changed
 
-    def with_offer(self, place: Sequence[float]) -> State:
+    def with_parts(self, believed: tuple[tuple[frozenset[int], Parts], ...]) -> State:
+        """The state with these beliefs so far, the last one in force."""
+        basis, parts = believed[-1] if believed else (frozenset(), None)
+        known = self.known if parts is self.known.parts else replace(self.known, parts=parts)
+        return replace(self, known=known, believed=believed, basis=basis, stale=False)
+
+    def with_offer(self, place: Sequence[Any]) -> State:
         """The state with one more place that a stream has offered."""
-        self.design.require_within(np.array(place, dtype=float))
-        return replace(self, offered=(*self.offered, tuple(place)))
+        codes = np.asarray(self.design.codes(place), dtype=float)
+        self.design.require_within(codes)
+        return replace(self, offered=(*self.offered, tuple(codes.tolist())))

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from gainful.checks import is_number, require
+from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.selection import Choice
 
@@ -30,7 +31,7 @@ class Ending(StrEnum):
 class Rule(Protocol):
     """Says why to stop, or None to go on."""
 
-    def reason(self, belief: Posterior, richest: Callable[[], Choice | None]) -> str | None: ...
+    def reason(self, belief: Posterior | Belief, richest: Callable[[], Choice | None]) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class TooLittleToLearn:
         positive = is_number(self.level) and np.isfinite(self.level) and self.level > 0
         require(positive, "level", "a positive number of bits per unit of cost", self.level, "for instance 0.01")
 
-    def reason(self, belief: Posterior, richest: Callable[[], Choice | None]) -> str | None:
+    def reason(self, belief: Posterior | Belief, richest: Callable[[], Choice | None]) -> str | None:
         best = richest()
         if best is None or best.score >= self.level:
             return None
@@ -59,7 +60,7 @@ class TooLittleToLearn:
 
 @dataclass(frozen=True)
 class GoodEnough:
-    """Stop when the user's own measure of the posterior, a number, is at most `level`.
+    """Stop when the user's own measure of the belief, a number, is at most `level`.
 
     >>> def worst_sd(posterior):
     ...     return float(np.sqrt(posterior.variance(np.linspace(0, 1, 50)[:, None]).max()))
@@ -67,7 +68,7 @@ class GoodEnough:
     0.1
     """
 
-    measure: Callable[[Posterior], float]
+    measure: Callable[[Any], float]
     level: float
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class GoodEnough:
         remedy = "the measure is good enough when it is at most that"
         require(is_number(self.level) and not np.isnan(self.level), "level", "a number", self.level, remedy)
 
-    def reason(self, belief: Posterior, richest: Callable[[], Choice | None]) -> str | None:
+    def reason(self, belief: Posterior | Belief, richest: Callable[[], Choice | None]) -> str | None:
         value, name = self.measure(belief), self.measure.__name__
         require(is_number(value) and not np.isnan(value), "measure", "a number", value, f"check what {name} does")
         return None if value > self.level else f"good enough: {name} is {value:.4g}, at most {self.level:g}"

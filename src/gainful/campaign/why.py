@@ -1,4 +1,4 @@
-"""Why a query was chosen, in words and numbers."""
+"""Why a query was chosen, in words and numbers, and in the terms of the goal."""
 
 from __future__ import annotations
 
@@ -6,40 +6,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gainful.acquisition import Random, RandomType
+from gainful.acquisition import Level, Random, RandomType
+from gainful.campaign.best import with_error
 from gainful.campaign.decide import options
+from gainful.campaign.goal import innermost, sign_of
+from gainful.campaign.initial import is_initial
 from gainful.campaign.state import Entry, State
+from gainful.campaign.terms import Terms, goal_in_words, terms_of
 from gainful.data import Query
 from gainful.information import information
 from gainful.selection import Stream, choose
 from gainful.selection.scoring import Scoring
-from gainful.space import Within
+from gainful.space import LinearLimit, Within, in_words
 
 __all__ = ["Offer", "Why", "explain"]
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What an instrument would give at a place: bits about the function, cost, and the goal's score (NaN by chance)."""
+    """What an instrument would give at a place: bits about the function, its cost, what it is worth in the goal's own
+    terms (of chance, its bits), and the goal's score (NaN by chance). `where` is the place in words."""
 
     instrument: str
     place: tuple[object, ...]
     bits: float
     cost: float
     score: float
+    worth: float
+    where: str = ""
 
     @property
     def per_cost(self) -> float:
-        return self.bits / self.cost
+        return self.worth / self.cost
 
 
 @dataclass(frozen=True)
 class Why:
     """`chosen`, the offers of the other instruments at the same place (`there`), each instrument's best (`elsewhere`).
 
-    mean and sd are the prediction of the value that the instrument sees (of a set, at its least certain place).
-    `str` says it all in words.
+    mean and sd are the prediction of the value that the instrument sees (of a set, at its least certain place), low and
+    high the ends of its band of 95 %. `terms` says what an offer is worth in words, `beside` what else the goal looks
+    at: the best place so far, the chance to be above a level. `str` says it all.
     """
 
     query: Query
@@ -51,26 +62,45 @@ class Why:
     answers: int
     left: float
     goal: str
+    terms: Terms
+    beside: str | None
+
+    @property
+    def low(self) -> float:
+        return self.mean - _BAND * self.sd
+
+    @property
+    def high(self) -> float:
+        return self.mean + _BAND * self.sd
 
     def __str__(self) -> str:
-        name = self.chosen.instrument
+        name, chosen = self.chosen.instrument, self.chosen
         left = "" if np.isinf(self.left) else f" of the {self.left:g} that were left"
+        number = "" if self.query.number is None else f"Query {self.query.number}, "
+        each = f", {self.terms.amount(chosen.per_cost)} per unit of cost" if self.terms.divisible else ""
         lines = [
-            f"{self.query!r}, after {self.answers} answers: {name} is expected to tell {self.chosen.bits:.3g} bits "
-            f"about the function for {self.chosen.cost:g}{left}, {self.chosen.per_cost:.3g} bits per unit of cost.",
-            f"{_PREDICTED[self.query.instrument.query]}: {_with_error(self.mean, self.sd)}.",
+            f"{number}{name} at {chosen.where}, after {self.answers} answers: it "
+            f"{self.terms.sentence(chosen.worth)} for {chosen.cost:g}{left}{each}.",
+            f"{_PREDICTED[self.query.instrument.asks]}: {with_error(self.mean, self.sd)}, with 95 % between "
+            f"{self.low:.3g} and {self.high:.3g}.",
         ]
+        if self.beside:
+            lines.append(self.beside)
         if self.there:
-            lines.append("At the same place: " + "; ".join(map(_words, self.there)) + ".")
+            lines.append("At the same place: " + "; ".join(map(self._words, self.there)) + ".")
         rivals = [o for o in self.elsewhere if o.instrument != name]
         if rivals:
-            lines.append(
-                "At their own best places: " + "; ".join(_words(o) + f" at {_at(o.place)}" for o in rivals) + "."
-            )
+            own = "; ".join(f"{self._words(o)} at {o.where}" for o in rivals)
+            lines.append(f"At their own best places: {own}.")
         lines.append(self.goal)
         return "\n".join(lines)
 
+    def _words(self, offer: Offer) -> str:
+        each = f" ({self.terms.amount(offer.per_cost)} per unit)" if self.terms.divisible else ""
+        return f"{offer.instrument} {self.terms.amount(offer.worth)} for {offer.cost:g}{each}"
 
+
+_BAND = 1.959963984540054  # standard deviations, of 95 %
 _PREDICTED = {
     "place": "Predicted value",
     "pair": "Predicted difference",
@@ -78,50 +108,31 @@ _PREDICTED = {
 }
 
 
-def _with_error(mean: float, sd: float) -> str:
-    """Two digits of the standard deviation, and as many decimals of the mean.
-
-    >>> _with_error(0.3123, 0.2), _with_error(1234.5, 150.2), _with_error(0.5, 0.0)
-    ('0.31 ± 0.20', '1234 ± 150', '0.5 ± 0')
-    """
-    decimals = 1 - int(np.floor(np.log10(sd))) if sd > 0.0 else 99
-    if decimals > 12:  # as good as known
-        return f"{mean:.4g} ± {sd:.2g}"
-    return f"{mean:.{max(decimals, 0)}f} ± {sd:.{max(decimals, 0)}f}"
-
-
-def _words(offer: Offer) -> str:
-    return f"{offer.instrument} {offer.bits:.3g} bits for {offer.cost:g} ({offer.per_cost:.3g} per unit)"
-
-
-def _at(place: tuple[object, ...]) -> str:
-    return "(" + ", ".join(_at(x) if isinstance(x, tuple) else f"{x:.4g}" for x in place) + ")"
-
-
 def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
-    posterior, pending, query = state.posterior, state.expected, entry.query
-    limit = entry.where if isinstance(entry.where, Within) else None
-    goal = state.design.goal
+    posterior, pending, query = state.belief, state.expected, entry.query
+    limit = entry.where if isinstance(entry.where, Within | LinearLimit) else None
+    goal, terms = state.design.goal, terms_of(state.design.goal, posterior)
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
     mine = state.known.learned(query.instrument)
+    by_goal = None if scored is None else Scoring(scored, posterior, pending)
+    by_worth = None if scored is None else Scoring(innermost(scored), posterior, pending)
 
     def offer(which: Query) -> Offer:
-        here = which.place[None]
-        bits = (
-            float(information(posterior, which.instrument, here, pending=pending)[0])
-            if which.instrument.is_predictable
-            else np.nan
-        )
-        score = np.nan
-        if scored is not None:
-            score = float(Scoring(scored, posterior, pending).score(which.instrument, here)[0])
-        return Offer(which.instrument.label, _nested(which.place.tolist()), bits, which.instrument.cost, score)
+        here, bits = which.place[None], np.nan
+        if which.instrument.is_predictable:
+            bits = float(information(posterior, which.instrument, here, pending=pending)[0])
+        score, worth = np.nan, bits
+        if by_goal is not None and by_worth is not None:
+            score = float(by_goal.score(which.instrument, here)[0])
+            worth = terms.worth(float(by_worth.score(which.instrument, here)[0]))
+        place, words = _nested(which.place.tolist()), which.seen_in(state.design.places).words
+        return Offer(which.instrument.label, place, bits, which.instrument.cost, score, worth, words)
 
     m, v = posterior.marginals(mine, query.place[None])
     there, elsewhere = [], []
     for option in options(state, limit):
-        same_shape = option.instrument.query == mine.query
+        same_shape = option.instrument.asks == mine.asks
         if option.instrument.label != mine.label and same_shape and bool(np.all(option.space.contains(_rows(query)))):
             there.append(offer(Query(option.instrument, query.place)))
         if scored is not None:
@@ -131,41 +142,64 @@ def explain(state: State, entry: Entry) -> Why:
                 elsewhere.append(offer(best.query))
     variances = np.atleast_1d(v[0] if v.ndim == 1 else np.diagonal(v[0]))
     least_certain = int(np.argmax(variances))  # of a set's places
-    mean, sd = float(np.atleast_1d(m[0])[least_certain]), float(np.sqrt(variances[least_certain]))
-    told, left = len(state.told), state.left
     return Why(
         query,
         offer(Query(mine, query.place)),
         tuple(there),
         tuple(elsewhere),
-        mean,
-        sd,
-        told,
-        left,
+        float(np.atleast_1d(m[0])[least_certain]),
+        float(np.sqrt(variances[least_certain])),
+        len(state.told),
+        state.left,
         _reason(state, entry),
+        terms,
+        _beside(state, entry),
     )
+
+
+def _beside(state: State, entry: Entry) -> str | None:
+    """What a query is judged beside: the best measured place, or the level."""
+    goal, posterior = state.design.goal, state.belief
+    inner, sign = innermost(goal), sign_of(goal)
+    if isinstance(inner, Level):
+        if entry.query.place.ndim > 1:
+            return None
+        p = float(inner.probability(posterior, entry.query.place[None])[0])
+        return f"Chance that f is above {inner.value:g} here: {100.0 * p:.2g} %."
+    if sign is None or not state.told:
+        return None
+    known = np.unique(np.concatenate([np.atleast_2d(e.query.place) for e in state.told]), axis=0)
+    best = known[int(np.argmax(sign * posterior.mean(known)))]
+    mean, sd = float(posterior.mean(best[None])[0]), float(np.sqrt(posterior.variance(best[None])[0]))
+    where = in_words(state.design.places, best)
+    return f"The best place measured so far is {where}, where {with_error(mean, sd)} is predicted."
 
 
 def _reason(state: State, entry: Entry) -> str:
     goal = state.design.goal
     if entry.own:
         return "It was the user's own choice."
-    if isinstance(goal, Random):
+    if is_initial(state):
+        reason = (
+            f"It is one of the {state.design.initial} queries of the initial design, spread evenly over the space; "
+            f"the instrument is the best there. The goal is {goal_in_words(goal)}."
+        )
+    elif isinstance(goal, Random):
         reason = f"Instrument and place were drawn by chance ({goal})."
     elif isinstance(goal, RandomType):
         reason = f"The instrument was drawn by chance ({goal})."
     elif isinstance(state.design.space, Stream):
-        reason = f"The goal is {goal}: its score reached the threshold of the stream."
+        reason = f"The goal is {goal_in_words(goal)}: its score reached the threshold of the stream."
     else:
-        reason = f"The goal is {goal}: the highest score wins."
+        reason = f"The goal is {goal_in_words(goal)}: the highest score wins."
     if entry.where is None:
         return reason
-    if isinstance(entry.where, Within):
+    if isinstance(entry.where, Within | LinearLimit):
         return f"{reason} This ask was limited to {entry.where}."
     return f"{reason} This ask was limited to places where {entry.where} holds; the rivals above are not."
 
 
-def _rows(query: Query) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _rows(query: Query) -> Array:
     return np.atleast_2d(query.place)
 
 

@@ -1,0 +1,125 @@
+"""The best place of a campaign so far, with what is uncertain about it, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.acquisition.optimum import MAXIMISE
+from gainful.campaign.design import Design
+from gainful.campaign.goal import SIGNS, sign_of
+from gainful.campaign.state import State
+from gainful.campaign.terms import goal_in_words
+from gainful.errors import InvalidInput
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.selection.best import best_place, expected_regret, interval
+from gainful.space import in_words, natural_in
+
+__all__ = ["Best", "best_of", "sign_wanted", "with_error"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The place with the best posterior mean: what f is believed to be there, and how much better another may be.
+
+    place     its codes, called `names`; `at` has its values by name, `where` says it in words
+    mean, sd  of f there; `low` and `high` are the ends of the band that holds f with 95 %
+    regret    how much better, in the unit of f, the truly best place is expected to be (`selection.best`)
+    measured  whether an answer was given at this very place
+
+    `str` says it in words.
+    """
+
+    place: tuple[float, ...]
+    names: tuple[str, ...]
+    at: Mapping[str, Any]
+    where: str
+    mean: float
+    sd: float
+    low: float
+    high: float
+    regret: float
+    sign: int
+    measured: bool
+
+    def __str__(self) -> str:
+        word = "largest" if self.sign == MAXIMISE else "smallest"
+        how = "measured" if self.measured else "not measured itself"
+        low, high = (_decimals(end, self.sd) for end in (self.low, self.high))
+        return (
+            f"f is believed to be {word} at {self.where} ({how}): "
+            f"{with_error(self.mean, self.sd)}, with 95 % between {low} and {high}. "
+            f"The best place of all is expected to be better by {self.regret:.2g}."
+        )
+
+
+def best_of(belief: Posterior | Belief, state: State, sign: int, measured: bool = False) -> Best:
+    """The best place by this belief, of all or of the measured ones."""
+    design = state.design
+    if not state.told:
+        raise InvalidInput("best", "at least one answer", "none yet", "tell one first")
+    known = np.unique(np.concatenate([np.atleast_2d(e.query.place) for e in state.told]), axis=0)
+    seeds = [design.seed, len(state.told)]  # the same answers give the same place
+    rng = np.random.default_rng(seeds)
+    place = best_place(belief, design.places, sign, known, rng, anywhere=not measured, search=design.search)
+    if place is None:
+        expected = "a measured place that the constraints allow" if measured else "a place that the constraints allow"
+        raise InvalidInput("best", expected, "none", "widen the constraints of the space")
+    regret = expected_regret(belief, design.places, place, sign, known, np.random.default_rng(seeds))
+    mean, sd = float(belief.mean(place[None])[0]), float(np.sqrt(belief.variance(place[None])[0]))
+    low, high = interval(belief, place)
+    return Best(
+        tuple(place.tolist()),
+        tuple(design.places.names),
+        natural_in(design.places, place),
+        in_words(design.places, place),
+        mean,
+        sd,
+        low,
+        high,
+        regret,
+        sign,
+        bool(np.any(np.all(known == place, axis=1))),
+    )
+
+
+def sign_wanted(word: object, design: Design) -> int:
+    """1 or -1, from a word or else from the goal; InvalidInput where neither says which end is wanted."""
+    if isinstance(word, str) and word in SIGNS:
+        return SIGNS[word]
+    if word is not None:
+        raise InvalidInput("end", "'maximise' or 'minimise'", word, "leave it out where the goal says so")
+    sign = sign_of(design.goal)
+    if sign is None:
+        expected = f"'minimise' or 'maximise', because the goal, {goal_in_words(design.goal)}, has neither"
+        raise InvalidInput("end", expected, word, "say which: campaign.best('minimise')")
+    return sign
+
+
+def with_error(mean: float, sd: float) -> str:
+    """Two digits of the standard deviation, and as many decimals of the mean.
+
+    >>> with_error(0.3123, 0.2), with_error(1234.5, 150.2), with_error(0.5, 0.0)
+    ('0.31 ± 0.20', '1234 ± 150', '0.5 ± 0')
+    """
+    if _places(sd) is None:  # as good as known
+        return f"{mean:.4g} ± {sd:.2g}"
+    return f"{_decimals(mean, sd)} ± {_decimals(sd, sd)}"
+
+
+def _decimals(value: float, sd: float) -> str:
+    """A number with as many decimals as two digits of the standard deviation have."""
+    places = _places(sd)
+    return f"{value:.4g}" if places is None else f"{value:.{places}f}"
+
+
+def _places(sd: float) -> int | None:
+    decimals = 1 - int(np.floor(np.log10(sd))) if sd > 0.0 else 99
+    return None if decimals > 12 else max(decimals, 0)

@@ -1,0 +1,100 @@
+"""What a goal's scores mean, in the goal's own terms: bits, improvement, doubt about a level, variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from gainful.acquisition import EPIG, IntegratedVariance, Learn, Level, PerCost, Random
+from gainful.acquisition.base import AMOUNT, LOG
+from gainful.acquisition.optimum import ProbabilityOfImprovement
+from gainful.campaign.goal import innermost, sign_of
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.information.about import Region
+
+__all__ = ["Terms", "goal_in_words", "terms_of"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How to say what a query is worth. `says` has a place for the amount; what is a share is one of `total`.
+
+    >>> terms = Terms("is expected to better the best place by {}")
+    >>> terms.sentence(0.1234), terms.amount(0.1234)
+    ('is expected to better the best place by 0.123', '0.123')
+    """
+
+    says: str
+    unit: str = ""
+    total: float | None = None
+    logs: bool = False  # whether the goal gives logarithms of what it is worth
+    divisible: bool = True  # whether it makes sense per unit of cost
+
+    def worth(self, score: float) -> float:
+        """The amount behind the goal's own score, before any cost."""
+        return float(np.exp(score)) if self.logs else score
+
+    def amount(self, worth: float) -> str:
+        if self.total is not None:
+            share = 100.0 * worth / self.total if self.total > 0.0 else 0.0
+            return f"{share:.2g} %"
+        return f"{worth:.3g}" + (f" {self.unit}" if self.unit else "")
+
+    def sentence(self, worth: float) -> str:
+        return self.says.format(self.amount(worth))
+
+
+_BITS = "is expected to tell {} about "
+
+
+def terms_of(goal: Any, belief: Posterior | Belief) -> Terms:
+    """The terms of a goal, under what is believed when it is asked."""
+    inner = innermost(goal)
+    if isinstance(inner, Random):
+        return Terms(_BITS + "the function", "bits")
+    if isinstance(inner, Learn):
+        about = "predictions in the region" if isinstance(inner.about, Region) else f"the {inner.about}"
+        return Terms(_BITS + about, "bits")
+    if isinstance(inner, EPIG):
+        return Terms(_BITS + "an answer at the reference", "bits")
+    if isinstance(inner, Level):
+        p = _above(inner, belief)
+        says = f"is expected to settle {{}} of the doubt where f lies above {inner.value:g}"
+        return Terms(says, total=float(np.mean(p * (1.0 - p))))
+    if isinstance(inner, IntegratedVariance):
+        variance = belief.variance(np.asarray(inner.reference, dtype=float))
+        return Terms("is expected to take {} off the mean variance of f over the space", total=float(np.mean(variance)))
+    scale = str(getattr(inner, "scale", AMOUNT))
+    if sign_of(goal) is not None and scale in (AMOUNT, LOG) and not isinstance(inner, ProbabilityOfImprovement):
+        return Terms("is expected to better the best place by {}", logs=scale == LOG)
+    return Terms("scores {} by the goal", divisible=False)
+
+
+def _above(level: Level, belief: Posterior | Belief) -> Any:
+    places = np.asarray(level.reference, dtype=float)
+    sd = np.sqrt(belief.variance(places))
+    return ndtr((belief.mean(places) - level.value) / np.maximum(sd, np.finfo(float).tiny))
+
+
+def goal_in_words(goal: Any) -> str:
+    """What the campaign is for.
+
+    >>> goal_in_words(PerCost(Learn("function")))
+    'to learn the function, per unit of cost'
+    """
+    inner, sign = innermost(goal), sign_of(goal)
+    if isinstance(inner, Level):
+        words = f"to find where f crosses {inner.value:g}"
+    elif isinstance(inner, IntegratedVariance):
+        words = "to predict f well everywhere"
+    elif isinstance(inner, Learn) and inner.about == "function":
+        words = "to learn the function"
+    elif sign is not None:
+        words = f"to {'maximise' if sign > 0 else 'minimise'} f ({type(inner).__name__})"
+    else:
+        return str(goal)
+    return f"{words}, per unit of cost" if isinstance(goal, PerCost) else words
