@@ -50,3 +50,15 @@ def test_the_example_of_hard_answers_says_how_far_the_bands_are_off(tmp_path):
     assert "asked again it would tell 0 bits" in done.stdout
     assert not done.stderr
     assert (tmp_path / "hard_answers.png").stat().st_size > 10_000
+
+
+def test_the_example_of_all_defaults_learns_what_nobody_stated(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "all_defaults.py", "60"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    table = [line.split() for line in done.stdout.splitlines()[2:6]]
+    assert [float(row[0]) for row in table] == sorted(float(row[0]) for row in table)
+    assert all(0.7 <= float(row[-1].rstrip("%")) / 100 <= 1.0 for row in table)
+    assert "f is believed to be largest at temperature" in done.stdout
+    assert "bits about the function" in done.stdout
+    assert not done.stderr

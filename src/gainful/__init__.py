@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gainful.beliefs import Integrated, Models
 from gainful.data import Data, Query
 from gainful.errors import (
     ConvergenceWarning,
@@ -23,6 +24,7 @@ from gainful.information import Region, information, joint_information
 from gainful.instruments import (
     Binary,
     Binomial,
+    Classes,
     Count,
     Detection,
     Instrument,
@@ -30,16 +32,28 @@ from gainful.instruments import (
     Likelihood,
     Ordinal,
     Point,
+    PointWithError,
     Preference,
     StudentT,
 )
-from gainful.kernels import SE, Constant, Kernel, Linear, Matern, Periodic, RationalQuadratic
-from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, Zero
+from gainful.kernels import (
+    SE,
+    Constant,
+    Exchangeable,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    Similarity,
+    Warped,
+)
+from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, UnknownMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
-from gainful.space import Pool, Real, Space, Within
+from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportions, Real, Space, Within
 
 if TYPE_CHECKING:
-    from gainful.acquisition import Learn, Normalised, PerCost, Random, RandomType, score
+    from gainful.acquisition import Learn, Level, Normalised, PerCost, Random, RandomType, score
     from gainful.acquisition.strategies import strategies
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
     from gainful.selection import Search, Stream
@@ -50,11 +64,14 @@ __all__ = [
     "EP",
     "GP",
     "SE",
+    "At",
     "Belief",
     "Beta",
     "Binary",
     "Binomial",
     "Campaign",
+    "Categorical",
+    "Classes",
     "Constant",
     "ConstantMean",
     "ConvergenceWarning",
@@ -62,6 +79,7 @@ __all__ = [
     "Data",
     "Detection",
     "Exact",
+    "Exchangeable",
     "Fitted",
     "Fixed",
     "Flat",
@@ -71,6 +89,8 @@ __all__ = [
     "GoodEnough",
     "HyperPosterior",
     "Instrument",
+    "Integer",
+    "Integrated",
     "Interval",
     "InvalidInput",
     "JitterWarning",
@@ -80,13 +100,16 @@ __all__ = [
     "Kernel",
     "Laplace",
     "Learn",
+    "Level",
     "Likelihood",
     "Linear",
+    "LinearLimit",
     "LinearMean",
     "LogNormal",
     "Matern",
     "Mean",
     "MissingExtra",
+    "Models",
     "Normal",
     "Normalised",
     "NotchMean",
@@ -95,10 +118,12 @@ __all__ = [
     "PerCost",
     "Periodic",
     "Point",
+    "PointWithError",
     "Pool",
     "Posterior",
     "Preference",
     "Prior",
+    "Proportions",
     "Query",
     "Random",
     "RandomType",
@@ -108,11 +133,14 @@ __all__ = [
     "Region",
     "Sampled",
     "Search",
+    "Similarity",
     "Space",
     "Stream",
     "StudentT",
     "TooLittleToLearn",
     "Uniform",
+    "UnknownMean",
+    "Warped",
     "Within",
     "Zero",
     "fit",
@@ -127,7 +155,7 @@ __all__ = [
 
 # What a posterior alone does not need is loaded when it is first asked for.
 _LATER = {
-    "acquisition": ("Learn", "Normalised", "PerCost", "Random", "RandomType", "score", "strategies"),
+    "acquisition": ("Learn", "Level", "Normalised", "PerCost", "Random", "RandomType", "score", "strategies"),
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
     "selection": ("Search", "Stream"),
 }

@@ -76,7 +76,7 @@ class _Estimator(BaseEstimator):
         kernel = _default_kernel(data) if self.kernel is None else self.kernel
         gp = GP(kernel, Zero() if self.mean is None else self.mean)
         if not self.learn:
-            return gp, gp.condition(data, inference), None
+            return gp, gp.posterior(data, inference), None
         found = fit(gp, data, priors=self.priors, inference=inference, starts=self.starts, rng=rng)
         return found.gp, found.posterior, found
 

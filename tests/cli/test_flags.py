@@ -15,9 +15,9 @@ from gainful.lab import Here, comparison, run
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Thirty rows; three classes, three whole numbers, a column without a scale, and one with gaps."""
-    kinds = ("oak", "elm", "fir")
-    rows = [f"{i / 7:.3f},{kinds[i % 3]},{i % 3},{1e300 * (i % 5)},{'' if i > 9 else i},{i % 2}" for i in range(30)]
+    """Thirty rows; fifteen classes, three whole numbers, a column without a scale, and one with gaps."""
+    kinds = [f"tree{letter}" for letter in "abcdefghijklmno"]
+    rows = [f"{i / 7:.3f},{kinds[i % 15]},{i % 3},{1e300 * (i % 5)},{'' if i > 9 else i},{i % 2}" for i in range(30)]
     (tmp_path / "trees.csv").write_text("\n".join(["x,kind,grade,wild,few,ok", *rows]) + "\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "trees.csv"

@@ -128,7 +128,7 @@ def rich_campaign(folder: Path) -> Path:
     """The file of a campaign that has every kind of event but a stream's."""
     path = folder / "rich.jsonl"
     path.unlink(missing_ok=True)
-    gp = gf.GP(gf.SE([0.3, 0.5]), gf.ConstantMean(0.1), space=SPACE)
+    gp = gf.GP(gf.SE([0.3, 0.5], 1.0), gf.ConstantMean(0.1), space=SPACE)
     land = SPACE.where(gf.Within(x=(0, 0.9)))
     instruments = [LAB, LOOK, STRIP, PAIR]
     campaign = gf.Campaign(
@@ -326,9 +326,9 @@ def impossible(events: list[dict[str, Any]]) -> Iterator[list[Any]]:
         ((*fields, "instruments"), []),
         ((*fields, "search", "fields", "candidates"), 10**13),
         ((*fields, "search", "fields", "climbers"), -1),
-        ((*fields, "gp", "fields", "kernel", "fields", "lengthscale"), [0.3, -0.5]),
-        ((*fields, "gp", "fields", "kernel", "fields", "lengthscale"), [0.3, 0.5, 0.7]),
-        ((*fields, "gp"), {"type": "os.system", "fields": {}}),
+        ((*fields, "model", "fields", "kernel", "fields", "lengthscale"), [0.3, -0.5]),
+        ((*fields, "model", "fields", "kernel", "fields", "lengthscale"), [0.3, 0.5, 0.7]),
+        ((*fields, "model"), {"type": "os.system", "fields": {}}),
         ((*fields, "goal"), {"function": "os:system"}),
         ((*fields, "space"), _deep(150)),
     ]:

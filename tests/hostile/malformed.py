@@ -142,6 +142,7 @@ FINE: dict[str, set[str]] = {
     "fraction": {"0"},
     "count": {"int64(3)"},
     "count or 0": {"0", "int64(3)"},
+    "output": {"0", "int64(3)", "None"},
     "seed": {"0", "int64(3)", "10**30", "10**400"},
     "rng": {"0", "int64(3)", "10**30", "10**400", "None", "huge integers"},
     "places": {"nothing masked", "number objects", "empty table"},
@@ -216,7 +217,7 @@ SPACE = gf.Space(gf.Real("T", 0, 1), gf.Real("pH", 0, 1))
 X = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
 PAIRS = np.array([[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [0.7, 0.1]]])
 LAB, LOOK, DUEL, GROUP = gf.Point(0.1, name="lab"), gf.Binary(name="look"), gf.Preference(), gf.Detection()
-MODEL = gf.GP(gf.SE(0.3), space=SPACE)
+MODEL = gf.GP(gf.SE(0.3, 1.0), space=SPACE)
 DATA = gf.Data().add(LAB, X, [0.1, 0.2, 0.3])
 POSTERIOR = MODEL.condition(DATA)
 JUDGED = MODEL.condition(gf.Data().add(LOOK, X, [True, False, True]))
@@ -245,6 +246,11 @@ def _values() -> None:
     case("Matern nu", gf.Matern, {"nu": {"1.5"}}, nu=("nothing", 2.5))
     case("Constant", gf.Constant, variance=("positive parameter", 1.0))
     case("Linear", gf.Linear, variance=("positive parameter", 1.0))
+    case("Exchangeable", gf.Exchangeable, levels=("count", 3), correlation=("fraction", 0.5))
+    case("Similarity", gf.Similarity, levels=("count", 3), rank=("count", 2))
+    case("Similarity loadings", gf.Similarity, levels=3, loadings=("nothing", (1.0, 2.0, 3.0)),
+         also={"loadings": {"0"}})  # fmt: skip
+    case("Warped", gf.Warped, base=("kernel", gf.SE()), coordinates=("nothing", SPACE.coordinates))
     case("ConstantMean", gf.ConstantMean, value=("real parameter", 1.0))
     case("LinearMean", gf.LinearMean, {"slope": {"one column", "number objects", "nothing masked"}},
          slope=("real parameter", 1.0), intercept=("real parameter", 0.0))  # fmt: skip
@@ -266,7 +272,21 @@ def _values() -> None:
     case("Uniform", gf.Uniform, low=("finite", -2.0), high=("finite", 4.0), also={})
     for prior in (gf.LogNormal(), gf.Gamma(), gf.Beta(), gf.Normal(), gf.Uniform(0, 1)):
         case(f"{type(prior).__name__}.quantile", prior.quantile, u=("fraction", 0.5))
-    case("Real", gf.Real, name=("name", "x"), low=("finite", -2.0), high=("finite", 4.0), unit=("text", "km"))
+    when = {"dict", "empty list", "empty table", "no pairs"}
+    case("Real", gf.Real, name=("name", "x"), low=("finite", 0.5), high=("finite", 4.0), unit=("text", "km"),
+         log=("flag", False), when=("none", {"c": "a"}), also={"when": when})  # fmt: skip
+    whole = {"-1", "0", "int64(3)"}
+    case("Integer", gf.Integer, name=("name", "x"), low=("nothing", 1), high=("nothing", 4), unit=("text", "km"),
+         log=("flag", False), when=("none", {"c": "a"}),
+         also={"low": whole, "high": {"int64(3)"}, "when": when})  # fmt: skip
+    case("Categorical", gf.Categorical, name=("name", "x"), levels=("nothing", ["a", "b"]), ordered=("flag", False),
+         also={"levels": {"words", "series of text", "generator", "row turned"}})  # fmt: skip
+    case("At", gf.At, name=("name", "x"), value=("finite", 1.0), unit=("text", "km"))
+    case("Proportions", gf.Proportions, names=("nothing", ["a", "b"]), total=("positive", 1.0), unit=("text", "%"),
+         low=("nothing", 0.1), high=("none", 5.0),
+         also={"names": {"words", "series of text"}, "low": {"0"}, "high": {"1.5", "int64(3)"}})  # fmt: skip
+    case("LinearLimit", gf.LinearLimit, weights=("nothing", {"T": 1.0}), least=("finite", -2.0), most=("finite", 4.0),
+         also={"weights": {"dict"}, "least": {"None"}, "most": {"None"}})  # fmt: skip
     case("Space(...)", lambda dimension: gf.Space(gf.Real("x", 0, 1), dimension),
          dimension=("nothing", gf.Real("y", 0, 1)))  # fmt: skip
     case("Space.contains", SPACE.contains, X=("places", X))
@@ -281,15 +301,34 @@ def _values() -> None:
     case("Within", gf.Within, ends=("nothing", {"T": (0.2, None)}))
     case("Within(T=...)", gf.Within, T=("nothing", (0.2, None)))
     case("Within end", lambda low: gf.Within(T=(low, None)), low=("level", 0.2), also={"low": {"None"}})
-    case("Pool", gf.Pool, places=("some places", X), names=("none", ["T", "pH"]), also={"places": {"frame turned"}})
-    case("Pool of a table", gf.Pool, places=("some places", X), also={"places": {"frame turned", "one column", "3-D"}})
+    mixed = {"frame with text", "frame with bools"}
+    case("Pool", gf.Pool, places=("some places", X), names=("none", ["T", "pH"]),
+         items=("none", ["a", "b", "c"]), levels=("none", [None, None]),
+         also={"places": {"frame turned", *mixed}, "items": {"words", "series of text"}})  # fmt: skip
+    tables = {"frame turned", "one column", "3-D", "dict", *mixed}
+    case("Pool of a table", gf.Pool, places=("some places", X), also={"places": tables})
     pool = gf.Pool(X, names=["T", "pH"])
     case("Pool.contains", pool.contains, X=("places", X))
     case("Pool.candidates", pool.candidates, n=("count", 2), rng=("rng", 0), also={"n": {"10**30", "10**400"}})
+    mixed_space = gf.Space(gf.Real("T", 0, 1), gf.Categorical("c", ["Pd", "Ni"]))
+    rows = [[0.5, "Ni"], [0.25, "Pd"]]
+    case(
+        "Space.code",
+        mixed_space.code,
+        table=("nothing", rows),
+        also={"table": {"empty table", "empty list", "no pairs"}},
+    )
+    case("Space.natural", mixed_space.natural, place=("nothing", [0.5, 1.0]), also={"place": {"empty table"}})
+    case("Query in a space", gf.Query, instrument=LAB, place=("nothing", rows[0]), space=mixed_space)
+    case("Data in a space", gf.Data(space=mixed_space).add, instrument=LAB, X=("nothing", rows), answers=[0.1, 0.2])
+    case("Data(space)", lambda space: gf.Data(space=space), space=("none", mixed_space), also={"space": {"space"}})
     case("Stream", gf.Stream, space=("nothing", SPACE), rate=("nothing", 0.5), also={"space": {"space"}})
     case("Stream length", gf.Stream, space=SPACE, length=("count", 5))
-    case("GP", gf.GP, kernel=("kernel", gf.SE()), mean=("nothing", gf.Zero()), priors=("nothing", {}),
-         space=("none", SPACE), also={"space": {"space"}})  # fmt: skip
+    case("Integrated", gf.Integrated, gp=("gp", MODEL), by=("nothing", "points"), inference=("none", None))
+    case("Models", gf.Models, gps=("nothing", [MODEL, MODEL]), prior=("none", None), inference=("none", None))
+    case("UnknownMean", gf.UnknownMean)
+    case("GP", gf.GP, kernel=("kernel", gf.SE()), mean=("none", gf.Zero()), priors=("nothing", {}),
+         space=("none", SPACE), also={"space": {"space"}, "kernel": {"None"}})  # fmt: skip
 
     def hashable(name: Any) -> Any:
         try:
@@ -315,14 +354,19 @@ def _values() -> None:
 
 
 def _instruments() -> None:
-    common = {"cost": ("positive", 1.0), "name": ("name or none", "lab")}
+    alone = {"cost": ("positive", 1.0), "name": ("name or none", "lab")}
+    common = {**alone, "output": ("output", 0)}
     case("Point", gf.Point, noise=("noise", 0.1), buckets=("count", 100), **common)
+    case("PointWithError", gf.PointWithError, noise=("not negative", 0.1), buckets=("count", 100), **common)
     case("Interval", gf.Interval, noise=("noise", 0.1), width=("positive", 0.5), buckets=("count", 9), **common,
          also={"width": {"None"}})  # fmt: skip
     case("Ordinal", gf.Ordinal, thresholds=("nothing", [0.0, 1.0]), noise=("noise", 0.1), **common)
-    case("Binary", gf.Binary, guess=("fraction", 0.1), lapse=("fraction", 0.1), **common)
-    case("Preference", gf.Preference, noise=("noise", 0.1), **common)
-    case("Detection", gf.Detection, **common)
+    case("Binary", gf.Binary, guess=("fraction", 0.1), lapse=("fraction", 0.1), threshold=("real parameter", 0.5),
+         noise=("noise", 0.1), **common, also={"threshold": {"None"}, "noise": {"None"}})  # fmt: skip
+    case("Preference", gf.Preference, noise=("noise", 0.1), **alone)
+    case("Detection", gf.Detection, **alone)
+    case("Classes", gf.Classes, {"labels": {"words", "series of text", "huge integers"}},
+         labels=("nothing", ["a", "b", "c"]), **common)  # fmt: skip
     case("Count", gf.Count, **common)
     case("Binomial", gf.Binomial, trials=("count", 3), **common)
     case("StudentT", gf.StudentT, noise=("positive parameter", 0.1), df=("positive", 4.0), **common)
@@ -369,13 +413,15 @@ def _beliefs() -> None:
         case(f"{name}.mean", post.mean, X=("places", X))
         case(f"{name}.variance", post.variance, X=("places", X))
         case(f"{name}.covariance", post.covariance, X=("places", X))
+        case(f"{name}.quantile", post.quantile, X=("places", X), q=("nothing", 0.5), also={"q": {"row turned"}})
+        case(f"{name}.band", post.band, X=("places", X), level=("nothing", 0.9))
+        case(f"{name}.predict", post.predict, X=("places", X))
+        case(f"{name}.marginals", post.marginals, instrument=("nothing", LAB), X=("places", X))
         case(f"{name}.sample", post.sample, X=("places", X), size=("count or 0", 2), rng=("rng", 0))
         case(f"{name}.answers", post.answers, instrument=("nothing", LAB), X=("places", X))
         case(f"{name}.answers of pairs", post.answers, instrument=DUEL, X=("pairs", PAIRS))
         case(f"{name}.answers of sets", post.answers, instrument=GROUP, X=("sets", PAIRS))
     case("Posterior.covariance Z", POSTERIOR.covariance, X=X, Z=("places", X), also={"Z": {"None"}})
-    case("Posterior.predict", POSTERIOR.predict, X=("places", X))
-    case("Posterior.marginals", POSTERIOR.marginals, instrument=("nothing", LAB), X=("places", X))
     case("Posterior.condition", POSTERIOR.condition, more=("nothing", DATA))
     case("Posterior.without", POSTERIOR.without, observations=("observations", [0]))
     case("NormalAnswers.log_prob", POSTERIOR.answers(LAB, X).log_prob, answers=("numbers", [0.1, 0.2, 0.3]),
@@ -386,7 +432,8 @@ def _beliefs() -> None:
          answers=("numbers", [0.1, 0.2, 0.3]),
          also={"answers": {"nothing masked", "number objects", "inf array", "frame turned"}})  # fmt: skip
     case("NumericAnswers.log_prob", POSTERIOR.answers(gf.Count(), X).log_prob, answers=("numbers", [1, 2, 3]))
-    case("Belief", gf.Belief, posteriors=("nothing", [POSTERIOR]), weights=("none", [1.0]))
+    case("Belief", gf.Belief, posteriors=("nothing", [POSTERIOR]), weights=("none", [1.0]),
+         instruments=("none", [{"lab": LAB}]))  # fmt: skip
     case("fit", gf.fit, gp=("gp", MODEL), data=("nothing", DATA), priors=("none", gf.Flat()),
          inference=("none", gf.EP()), starts=("count", 1), rng=("rng", 0),
          also={"starts": set()})  # fmt: skip
@@ -413,6 +460,7 @@ def _beliefs() -> None:
     case("information of a belief", gf.information, belief=BELIEF, instrument=("nothing", LAB), places=("places", X),
          about=("nothing", "model"), pending=("several", [QUERY]))  # fmt: skip
     case("joint_information", gf.joint_information, posterior=("nothing", POSTERIOR), queries=("several", [QUERY]))
+    case("joint_information of several", gf.joint_information, posterior=BELIEF, queries=("several", [QUERY]))
     case("Region", gf.Region, points=("some places", X), weights=("none", [1.0, 1.0, 1.0]), together=("flag", False),
          answers=("none", None), also={"points": {"frame turned", "one column"}, "together": {"True"}})  # fmt: skip
     case("a region that is asked about", lambda points: gf.information(POSTERIOR, LAB, X, gf.Region(points)),
@@ -421,6 +469,10 @@ def _beliefs() -> None:
 
 def _goals() -> None:
     case("Learn", gf.Learn, about=("nothing", "function"))
+    case("Level", gf.Level, value=("finite", 0.5), reference=("some places", X),
+         also={"reference": {"None", "frame turned", "one column"}})  # fmt: skip
+    case("a level that is scored", lambda reference: gf.Level(0.5, reference).score(JUDGED, LOOK, X),
+         reference=("some places", X), also={"reference": {"None"}})  # fmt: skip
     for wrap in (gf.PerCost, gf.Normalised):
         case(wrap.__name__, wrap, goal=("nothing", gf.Learn()))
         case(f"{wrap.__name__}.score", wrap(gf.Learn()).score, belief=("nothing", POSTERIOR),
@@ -447,6 +499,8 @@ def _goals() -> None:
     for goal in ("ProbabilityOfImprovement", "ExpectedImprovement", "LogExpectedImprovement"):
         case(goal, getattr(acquisition, goal), incumbent=("finite", 0.0), sign=("nothing", 1),
              also={"incumbent": {"None"}, "sign": {"-1"}})  # fmt: skip
+    case("KnowledgeGradient", acquisition.KnowledgeGradient, sign=("nothing", 1), over=("some places", X),
+         also={"sign": {"-1"}, "over": {"None", "frame turned", "one column"}})  # fmt: skip
     case("ProbabilityOfImprovement margin", acquisition.ProbabilityOfImprovement, margin=("not negative", 0.0))
     case("UpperConfidenceBound", acquisition.UpperConfidenceBound, beta=("not negative", 4.0), sign=("nothing", 1),
          also={"sign": {"-1"}})  # fmt: skip
@@ -463,6 +517,9 @@ def _goals() -> None:
     for each in gf.strategies():
         if each.scores:
             belief = gf.Belief([JUDGED]) if "hyperparameters" in each.name else JUDGED
+            case(f"score {each.name} of several", lambda belief, instrument, places, name=each.name: gf.score(
+                name, belief, instrument, places), belief=("nothing", gf.Belief([JUDGED, JUDGED])),
+                instrument=("nothing", LOOK), places=("places", X))  # fmt: skip
             case(f"score {each.name}", lambda belief, instrument, places, name=each.name: gf.score(
                 name, belief, instrument, places), belief=("nothing", belief), instrument=("nothing", LOOK),
                 places=("places", X))  # fmt: skip
@@ -525,7 +582,7 @@ def _outside() -> None:
 
 def _campaigns() -> None:
     def campaign(**options: Any) -> gf.Campaign:
-        given = {"space": gf.Pool(X, names=["T", "pH"]), "instruments": [LAB], "gp": gf.GP(gf.SE(0.3))}
+        given = {"space": gf.Pool(X, names=["T", "pH"]), "instruments": [LAB], "model": gf.GP(gf.SE(0.3))}
         return gf.Campaign(**{**given, **options})
 
     def told() -> gf.Campaign:
@@ -534,13 +591,16 @@ def _campaigns() -> None:
         made.ask()
         return made
 
-    case("Campaign", campaign, space=("nothing", SPACE), instruments=("nothing", [LAB]), gp=("gp", MODEL),
+    case("Campaign", campaign, space=("nothing", SPACE), instruments=("nothing", [LAB]), model=("gp", MODEL),
          goal=("none", gf.Learn()), budget=("positive", 9.0), seed=("seed", 0), limits=("none", {}),
          forward=("none", "T"), repeat=("flag", True), stop=("several", ()), refit=("count", 3),
          inference=("none", gf.EP()), search=("none", gf.Search(5, 0)), journal=("none", None),
-         also={"space": {"space"}, "instruments": {"instruments"}, "budget": {"None"}, "refit": {"None", "10**30"},
+         initial=("count or 0", 2),
+         also={"initial": {"None"}, "model": {"None"}, "space": {"space"}, "instruments": {"instruments"},
+               "budget": {"None"}, "refit": {"None", "10**30"},
                "limits": set(), "stop": {"None"}, "journal": {"text", "text of a number", "bytes"}})  # fmt: skip
     anew("Campaign.ask", lambda: campaign().ask, count=("count", 1), where=("none", None), also={"count": {"None"}})
+    case("Campaign.best", lambda **given: told().best(**given), end=("nothing", "minimise"), measured=("flag", False))
     asked = told().history[0].query
 
     def telling() -> Callable[..., Any]:
@@ -620,7 +680,7 @@ CALLED = {
     "answers": ("answer", "X"), "X": ("answers", "Z"), "places": ("X", "names", "pending", "belief"), "y": ("answers",),
     "reference": ("X",), "points": ("reference",), "over": ("X",), "pool": ("X",), "given": ("constraint",),
     "where": ("constraint",), "other": ("kernel", "Constant"), "name": ("priors",), "names": ("dims",), "low": ("T",),
-    "ends": ("T",), "theta": ("SE.",), "strategies": ("table",), "answer": ("table",), "space": ("gp",),
+    "ends": ("T",), "theta": ("SE.",), "strategies": ("table",), "answer": ("table",), "space": ("gp", "model"),
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ TABLE = pandas.DataFrame(X, columns=["T", "pH"])
 TURNED = TABLE[["pH", "T"]]
 Y = [0.1, 0.2, 0.3]
 DATA = gf.Data().add(LAB, X, Y)
-POSTERIOR = gf.GP(gf.SE((0.3, 0.4)), space=SPACE).condition(DATA)
+POSTERIOR = gf.GP(gf.SE((0.3, 0.4), 1.0), space=SPACE).condition(DATA)
 
 
 def test_a_sample_of_malformed_calls_is_refused_in_words_or_rightly_taken() -> None:
@@ -128,7 +128,7 @@ ASKED: dict[str, Any] = {
     "part of a space": SPACE.where(gf.Within(T=(0.2, None))).contains,
     "pool": gf.Pool(TABLE).contains,
     "fit": lambda table: gf.fit(gf.GP(gf.SE(), space=SPACE), gf.Data().add(LAB, table, Y), starts=1),
-    "prior": gf.GP(gf.SE(), space=SPACE).condition(gf.Data()).mean,
+    "prior": gf.GP(gf.SE(1.0, 1.0), space=SPACE).condition(gf.Data()).mean,
 }
 
 

@@ -88,6 +88,20 @@ def one(experiment: Experiment, strategy: str) -> dict[str, np.ndarray]:
 # ------------------------------------------------------------------------------------------------------ the same curves
 
 
+def test_several_classes_are_learned_together(tmp_path: Path) -> None:
+    """Three words that follow from the inputs: with the pool's hyperparameters the last curve beats the commonest."""
+    x = np.random.default_rng(1).normal(size=(60, 2))
+    words = np.where(x[:, 0] > 0.4, "acid", np.where(x[:, 1] > 0.0, "base", "salt"))
+    path = tmp_path / "classes.csv"
+    lines = [f"{a:.5f},{b:.5f},{word}" for (a, b), word in zip(x, words, strict=True)]
+    path.write_text("\n".join(["width,depth,kind", *lines]), encoding="utf-8")
+    curve = one(small(path, answer="kind", pool=25, test=35, answers=3, splits=2), "bald")
+    assert len(curve["accuracy"]) == 4
+    assert np.all((curve["accuracy"] >= 0.0) & (curve["accuracy"] <= 1.0))
+    assert curve["pool_accuracy"][0] > 0.6
+    assert curve["pool_log_loss"][0] < np.log(3.0)
+
+
 def test_yes_or_no_answers_give_the_curve_of_a_plain_loop(table: Path) -> None:
     pool, test, told, kept = split_of(table, "class")
     yes, true = np.array(told) == "up", np.array(kept) == "up"

@@ -237,7 +237,7 @@ def _kinds() -> tuple[Any, Any]:
 
 
 def _condition(gp: GP, instrument: Instrument, X: Array, told: NDArray[np.bool_], y: Array) -> Posterior:
-    return gp.condition(Data().add(instrument, X[told], y[told]) if told.any() else Data())
+    return gp.posterior(Data().add(instrument, X[told], y[told]) if told.any() else Data())
 
 
 def _generator(random_state: Any) -> np.random.Generator:

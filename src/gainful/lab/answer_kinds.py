@@ -1,4 +1,4 @@
-"""Finds out whether the answers of a table are yes/no, ranks or numbers, and takes them as such.
+"""Finds out whether the answers of a table are yes/no, classes, ranks or numbers, and takes them as such.
 
 Whoever reads the table may say it; where they do not and it is not clear, they are refused rather than guessed at.
 """
@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 
 _SCALES = (1e-140, 1e140)  # standard deviations whose squares, and a few hundred of them summed, are still numbers
 _MOST_RANKS = 20
+MOST_CLASSES = 10  # that are learned together
 _FEW_NUMBERS = 10  # so few different whole numbers may be classes, ranks or numbers, and the user has to say which
 
 _Kind = tuple[str, tuple[str, ...], str]
@@ -48,6 +49,8 @@ def kind_of(answer: str, cells: list[str], every: list[str], yes: str | None, ra
         return "numbers", (), ""
     if len(different) == 2:
         return _one_class(answer, different, different[1])
+    if words and len(different) <= MOST_CLASSES:
+        return "classes", tuple(different), f"{shown(answer)}: the classes are {some}"
     _require_numbers(answer, different, words)
     return "numbers", (), ""
 
@@ -77,7 +80,7 @@ def _require_numbers(answer: str, different: list[str], words: bool) -> None:
     if words:
         got = f"{len(different)} in column {shown(answer)}: {some}"
         remedy = 'name one class against the others with yes="CLASS"'
-        raise InvalidInput("answer", "two classes, or numbers", got, remedy)
+        raise InvalidInput("answer", f"two to {MOST_CLASSES} classes, or numbers", got, remedy)
     if len(different) <= _FEW_NUMBERS and all(float(each).is_integer() for each in different):
         got = f"the whole numbers {some} in column {shown(answer)}"
         remedy = 'say yes="CLASS" for one against the others, ranks=True or numbers=True'
@@ -85,12 +88,14 @@ def _require_numbers(answer: str, different: list[str], words: bool) -> None:
 
 
 def in_canonical_form(kind: str, levels: tuple[str, ...], cells: list[str]) -> Array:
-    """The answers as instruments take them: 0 and 1, ranks from 1, or numbers."""
+    """The answers as instruments take them: 0 and 1, classes from 0, ranks from 1, or numbers."""
     if kind == "numbers":
         return np.array([float(cell) for cell in cells])
     named = cells if a_word(levels) is not None else [_plain(cell) for cell in cells]
     if kind == "yes/no":
         return np.array([float(cell == levels[-1]) for cell in named])
+    if kind == "classes":
+        return np.array([float(levels.index(cell)) for cell in named])
     return np.array([1.0 + levels.index(cell) for cell in named])
 
 
@@ -105,6 +110,12 @@ def require_variety(answer: str, kind: str, answers: Array) -> None:
         rare = min(int(answers.sum()), len(answers) - int(answers.sum()))
         raise InvalidInput("answer", "at least 5 rows of yes and of no", f"{rare} of one in column {shown(answer)}",
                            "too few to split; collect more rows, or name another class with yes=...")  # fmt: skip
+    if kind == "classes":
+        rarest = int(np.min(np.unique(answers, return_counts=True)[1]))
+        expected, got = "at least 5 rows of every class", f"{rarest} of one in column {shown(answer)}"
+        remedy = 'collect more rows, leave that class out, or take one against the others with yes="CLASS"'
+        if rarest < 5:
+            raise InvalidInput("answer", expected, got, remedy)
     if kind == "numbers":
         if np.all(answers == answers[0]):
             got = f"one number in column {shown(answer)}"

@@ -30,7 +30,7 @@ from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.gp import GP
 from gainful.hyper import fit
 from gainful.inference import Posterior
-from gainful.instruments import Binary, Instrument, Ordinal, Point
+from gainful.instruments import Binary, Classes, Instrument, Ordinal, Point
 from gainful.kernels import SE
 from gainful.lab.comparison_figures import draw_comparison
 from gainful.lab.comparison_statistics import LEVEL, Measure, Standing, standings
@@ -48,10 +48,11 @@ __all__ = ["HYPERPARAMETERS", "KINDS", "MEASURES", "WHOLE_POOL", "comparison", "
 Array = NDArray[np.float64]
 
 HYPERPARAMETERS = ("learned", "pool")
-KINDS = {"yes/no": "yes/no answers", "numbers": "numbers", "ranks": "ranks"}  # in a sentence
+KINDS = {"yes/no": "yes/no answers", "classes": "classes", "numbers": "numbers", "ranks": "ranks"}  # in a sentence
 WHOLE_POOL = "whole pool"  # who learned from all of it, among the timings
 MEASURES = {
     "yes/no": (Measure("accuracy", "accuracy"), Measure("log_loss", "log loss (nats)", lower=True)),
+    "classes": (Measure("accuracy", "accuracy"), Measure("log_loss", "log loss (nats)", lower=True)),
     "numbers": (Measure("rmse", "RMSE", lower=True), Measure("log_density", "log density (nats)")),
     "ranks": (Measure("accuracy", "accuracy"), Measure("rank_error", "mean absolute rank error", lower=True)),
 }
@@ -59,6 +60,7 @@ _USUAL = {
     "yes/no": ("bald", "entropy", "qbc-vote-100", "zhu", "random"),
     "numbers": ("bald", "alc", "random"),
     "ranks": ("bald", "entropy", "zhu", "random"),
+    "classes": ("bald", "entropy", "random"),
 }
 _REFIT = 5  # answers between two fits of the hyperparameters
 _NAME = "compare"  # in every seed: the same splits for every comparison
@@ -240,6 +242,11 @@ def _model(data: Dataset, known: Array) -> _Model:
     if data.kind == "yes/no":
         gp = GP(SE(root, 8.0), Zero(), priors | {"SE.variance": LogNormal(2.0, 1.0)})
         return _Model(data.kind, gp, Binary(name="answer"))
+    if data.kind == "classes":  # a function for each, all alike and independent
+        size = data.X.shape[1]
+        kernel = SE(root, 8.0).on(range(size)) * SE(0.05).on([size])
+        fixed = {"SE.variance": LogNormal(2.0, 1.0), "SE2.lengthscale": Fixed(), "SE2.variance": Fixed()}
+        return _Model(data.kind, GP(kernel, Zero(), priors | fixed), Classes(range(len(data.classes)), name="answer"))
     if data.kind == "ranks":
         noise, counts = 0.3, np.bincount(known.astype(int), minlength=len(data.ranks) + 1)[1:] + 1.0
         thresholds = np.sqrt(1.0 + noise**2) * ndtri(np.cumsum(counts)[:-1] / counts.sum())
@@ -261,7 +268,7 @@ def _judged(posterior: Posterior, asked: list[int], *, model: _Model, X: Array, 
         return {"rmse": float(np.sqrt(np.mean(error**2))), "log_density": density}
     values = np.array(predicted.values)
     right = float(np.mean(values[np.argmax(predicted.log_probabilities, axis=1)] == answers))
-    if model.kind == "yes/no":
+    if model.kind in ("yes/no", "classes"):
         return {"accuracy": right, "log_loss": -float(np.mean(log_p))}
     median = values[np.argmax(np.cumsum(predicted.probabilities, axis=1) >= 0.5, axis=1)]  # errs least
     return {"accuracy": right, "rank_error": float(np.mean(np.abs(median - answers)))}
@@ -290,7 +297,8 @@ def _baseline(data: Dataset) -> str:
         return f"always saying the mean, {centre:.4g}, would have an RMSE of {spread:.4g}"
     values, counts = np.unique(data.answers, return_counts=True)
     commonest = int(values[np.argmax(counts)])
-    word = ("no", "yes")[commonest] if data.kind == "yes/no" else f"{data.ranks[commonest - 1]:g}"
+    words = {"yes/no": ("no", "yes"), "classes": data.classes}.get(data.kind)
+    word = f"{data.ranks[commonest - 1]:g}" if words is None else words[commonest]
     return f"always saying {word} would be right for {100 * counts.max() / counts.sum():.1f} % of the rows"
 
 
@@ -318,7 +326,7 @@ def _score_a_few(name: str, data: Dataset) -> None:
     goal: Any = acquisition_by_name(name, places, 0)
     if hasattr(goal, "score"):
         told = Data().add(model.instrument, data.X[few], model.to_model(data.answers[few]))
-        goal.score(model.gp.condition(told), model.instrument, places)
+        goal.score(model.gp.posterior(told), model.instrument, places)
 
 
 def _require_strategies(strategies: object) -> None:

@@ -38,10 +38,10 @@ FEWEST_ROWS = 20
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Standardised inputs X (N, D) at distinct places, and their answers (N,): 0 and 1, ranks from 1, or numbers.
+    """Standardised inputs X (N, D) at distinct places, and answers (N,): 0 and 1, classes from 0, ranks from 1, …
 
-    `kind` is "yes/no", "ranks" or "numbers"; `inputs` are columns of the table; `yes` is the class that is "yes", and
-    `ranks` are the values behind the ranks 1, 2, ….
+    `kind` is "yes/no", "classes", "ranks" or "numbers"; `inputs` are columns of the table; `yes` is the class that is
+    "yes", `ranks` are the values behind the ranks 1, 2, …, and `classes` the words behind the classes 0, 1, ….
     """
 
     path: str
@@ -54,6 +54,7 @@ class Dataset:
     X: Array
     answers: Array
     notes: tuple[str, ...]
+    classes: tuple[str, ...] = ()
 
 
 def read_dataset(
@@ -70,10 +71,10 @@ def read_dataset(
 
     Inputs are the columns of numbers but for those in `drop` and for columns that count the rows, or the columns named
     in `inputs`, where a column of words becomes one column of 0 and 1 for each word. Two classes are yes/no answers,
-    `yes` naming the yes, by default the later one in order; with more classes `yes` is one against all others. `ranks`
-    says that numbers are ranks, `numbers` that a few whole numbers are meant as numbers. Rows with missing values are
-    left out, as are constant columns and, unless named in `inputs`, columns that are empty in most rows; of rows with
-    the same inputs the first counts.
+    `yes` naming the yes, by default the later one in order; with more classes `yes` is one against all others, and
+    without it up to ten words are classes that are learned together. `ranks` says that numbers are ranks, `numbers`
+    that a few whole numbers are meant as numbers. Rows with missing values are left out, as are constant columns and,
+    unless named in `inputs`, columns that are empty in most rows; of rows with the same inputs the first counts.
     """
     _require_types(table, answer, inputs, drop, yes)
     if sum([yes is not None, ranks, numbers]) > 1:
@@ -103,6 +104,7 @@ def read_dataset(
         X=X,
         answers=answers,
         notes=(*notes, *([said] if said else [])),
+        classes=levels if kind == "classes" else (),
     )
 
 

@@ -75,7 +75,7 @@ class World:
             wanted = "at least one dimension, two places in each, two ranks, three costs"
             raise InvalidInput("dimensions, per_dimension, ranks, costs", wanted, got, "see World.draw")
         space = Space(*(Real(f"x{i + 1}", low, high) for i in range(dimensions)))
-        gp = GP(SE(lengthscale), space=space)
+        gp = GP(SE(lengthscale, 1.0), space=space)
         rank = len(_roots(space, gp, per_dimension)[0])
         coefficients = np.random.default_rng(rng).standard_normal([rank] * dimensions)
         bare = cls(space, gp, per_dimension, coefficients, ())

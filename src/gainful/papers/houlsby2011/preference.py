@@ -91,7 +91,7 @@ def _curve(
     """A pool of pairs, each asked once. The pairs are given: a loop over scores, not a campaign over items."""
     rng = np.random.default_rng([seed, 1])
     left = np.ones(len(pool), dtype=bool)
-    posterior, rows = gp.condition(gf.Data()), []
+    posterior, rows = gp.posterior(gf.Data()), []
     for told in range(_QUERIES + 1):
         right = (posterior.marginals(judge, test)[0] > 0.0) == truth
         rows.append({"answers": told, "accuracy": float(np.mean(right))})
