@@ -3,7 +3,7 @@
     prior       as gainful itself supposes: Matérn 5/2, a lengthscale for each dimension, LogNormal about 0.35 √D of the
                 range with spread 1, a level with a spread of four amplitudes, a noise LogNormal about a tenth with
                 spread 1
-    rough       Matérn 3/2 (odd numbers) or 5/2 (even ones), one lengthscale for all dimensions, log-uniform from 0.1
+    rough       Matérn 3/2 or 5/2, as likely, one lengthscale for all dimensions, log-uniform from 0.1
                 to 1 of the range; noise as above
 
 The amplitude is 1, but where answers only compare f with a noise (pass or fail, preferences): there gainful supposes

@@ -191,7 +191,8 @@ def main() -> int:
     hours = estimate(rows)
     print(f"\n* outside what is wanted, ' outside but not promised; {sum(r['warned'] for r in rows)} problems warned, "
           f"{sum(r['failed'] for r in rows)} failed")  # fmt: skip
-    print(f"the full run takes {hours:.1f} core-hours (at most {ALLOWED:g} are wanted), MAP included")
+    by = f"by {len(rows)} of {len(CELLS)} cells"
+    print(f"{by} the full run takes {hours:.1f} core-hours, MAP included; at most {ALLOWED:g} are wanted")
     found = {"version": gf.__version__, "seed": SEED, "places": PLACES, "core_hours": hours, "cells": rows}
     (given.folder / "result.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     figure(rows, given.folder / "coverage.png")

@@ -31,7 +31,7 @@ __all__ = ["initial_choice", "initial_queries", "is_initial", "places_apart"]
 Array = NDArray[np.float64]
 
 _ALL = 2**62
-_AT_FIRST = 3  # numbers, before other answers
+_AT_FIRST = 4  # numbers, before other answers
 _INSTEAD = Search(candidates=200, climbers=0)  # where no place of the design may be asked now
 
 

@@ -35,7 +35,7 @@ CONVENTION = 2.0  # of the noise behind yes and no: the spread of f, where no an
 class Scale:
     """The sizes that parameters have units of: middle and range of each input, centre and spread of the function.
 
-    Unless it `is_known` no answer tells the spread, and the unit of f is a convention.
+    Unless it `is_known` no answer tells the spread; it then goes by a noise that was stated, or it `is_conventional`.
     """
 
     middle: Array
@@ -44,6 +44,7 @@ class Scale:
     centre: float
     spread: float
     is_known: bool
+    is_conventional: bool = False
 
     def over(self, dims: tuple[int, ...] | None) -> tuple[float, float, int]:
         """Mean middle and mean range of some dimensions (None: all), and in how many of them places differ."""
@@ -76,18 +77,20 @@ def scale_of(data: Data, space: Places | None, instruments: Iterable[Instrument]
     centre = centre if len(data) and len(_mentioned(data)) else apart
     if spread > 0.0:
         return Scale(middle, width, varies, centre, spread, True)
-    return Scale(middle, width, varies, centre, _conventional(several), False)
+    stated, spread = _usual(several)
+    return Scale(middle, width, varies, centre, spread, is_known=False, is_conventional=not stated)
 
 
 def _spread(values: Array) -> tuple[float, float]:
     """Middle and spread of numbers; 0 for a spread that is none but rounding.
 
-    A few numbers are nearer to each other than those to come: for Normal ones by the factor here.
+    A few numbers are nearer to each other than those to come, the more so as f is smooth, and two may nearly agree by
+    chance. With the factor here, bands after five answers hold what they should, as measured over many truths.
     """
     n = len(values)
     if n < 2:
         return (float(values[0]) if n else 0.0), 0.0
-    spread = float(np.std(values)) * float(np.sqrt((n + 1.0) / (n - 1.0)))
+    spread = float(np.std(values)) * ((n + 3.0) / (n - 1.0))
     return float(np.mean(values)), spread if spread > 1e-12 * float(np.max(np.abs(values))) else 0.0
 
 
@@ -110,15 +113,15 @@ def _thresholds(instruments: Iterable[Instrument]) -> Array:
     return np.unique(np.concatenate([np.zeros(0), *(each.bounds for each in channels if each is not None)]))
 
 
-def _conventional(instruments: Sequence[Instrument]) -> float:
-    """A spread of f beside which the noise of the instruments is what it usually is: where one was stated, that."""
+def _usual(instruments: Sequence[Instrument]) -> tuple[bool, float]:
+    """Whether a noise was stated, and a spread of f beside which the noise of the instruments is what it usually is."""
     usual = []
     for each in instruments:
         channel = each.channel() if each.is_predictable else None
         if channel is not None and channel.noise > 0.0:
             stated = all(said for slot, said in zip(each.slots, each.stated, strict=True) if slot.role == "noise")
             usual.append((stated, float(channel.noise) * (1.0 / NOISE if channel.is_number else CONVENTION)))
-    return max(usual, default=(False, 1.0))[1]
+    return max(usual, default=(False, 1.0))
 
 
 class Typical(NamedTuple):

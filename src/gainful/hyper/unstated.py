@@ -94,7 +94,9 @@ def open_up(
 
 
 def readable(instrument: Instrument, scale: Scale) -> Instrument:
-    """The instrument with a typical noise, where it was not stated."""
+    """The instrument with a typical noise, where it was not stated and anything says what that is."""
+    if scale.is_conventional:
+        return instrument
     channel = instrument.channel() if instrument.is_predictable else None
     number = channel is not None and channel.is_number
     share = NOISE if scale.is_known or number else 1.0 / CONVENTION
