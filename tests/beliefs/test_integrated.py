@@ -203,6 +203,12 @@ def test_readings_that_contradict_a_stated_model_are_said() -> None:
         gf.GP(space=space).condition(data)
 
 
+@pytest.mark.parametrize("instrument", [gf.Classes(["a", "b"]), gf.Point(output=1)])
+def test_the_number_of_a_function_is_not_taken_for_a_distance(instrument: gf.Instrument) -> None:
+    with pytest.raises(gf.InvalidInput, match="wholly stated"):
+        gf.Campaign(LINE, instrument, budget=5)
+
+
 def test_scattered_points_integrate_a_normal_density_and_its_variance() -> None:
     for k in range(1, 9):
         z, log_volume = scattered(k)

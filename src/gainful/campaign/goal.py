@@ -125,7 +125,7 @@ def _strategy(name: str, instruments: Sequence[Instrument], space: Places, seed:
         make = strategy(name).make
     except InvalidInput as trouble:
         expected = f"a goal such as Learn('function'), one of the words {', '.join(WORDS)}, or {trouble.expected}"
-        near = get_close_matches(name.strip().lower(), [*WORDS, *SIGNS, *(s.name for s in strategies())], n=3)
+        near = get_close_matches(name.strip().lower(), sorted({*WORDS, *SIGNS, *(s.name for s in strategies())}), n=3)
         meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         raise InvalidInput("goal", expected, name, meant + trouble.remedy) from None
     takes = inspect.signature(make.kind).parameters

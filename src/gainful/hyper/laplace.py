@@ -22,6 +22,7 @@ from gainful.checks import as_rng, require_count, require_kind
 from gainful.data import Data, require_instrument
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
+from gainful.hyper.integral import curvature
 from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sampled import smooth
 from gainful.instruments.answers import Answers
@@ -65,11 +66,7 @@ def hyperposterior(fitted: Fitted) -> HyperPosterior:
     require_kind("fitted", fitted, Fitted, "what fit(gp, data) gives", "fit first")
     problem, free = fitted.problem, fitted.problem.free
     sites = fitted.posterior.sites
-    H = np.zeros((len(free), len(free)))
-    for j, i in enumerate(free):
-        up, down = (_moved(fitted.theta, int(i), h) for h in (_STEP, -_STEP))
-        difference = problem.log_density(up, sites)[1] - problem.log_density(down, sites)[1]
-        H[:, j] = -difference[free] / (2.0 * _STEP)
+    H = curvature(problem, fitted.theta, sites)
     slope = np.abs(problem.log_density(fitted.theta, sites)[1][free])
     if slope.size and float(slope.max()) > 0.01 * max(1.0, float(np.abs(H).max())):
         steep = problem.names[free[int(np.argmax(slope))]]
@@ -79,7 +76,6 @@ def hyperposterior(fitted: Fitted) -> HyperPosterior:
             ConvergenceWarning,
             stacklevel=2,
         )
-    H = 0.5 * (H + H.T)
     values, vectors = np.linalg.eigh(H)
     flat = values < 1e-6
     if np.any(flat):

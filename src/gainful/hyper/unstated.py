@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Data
+from gainful.errors import InvalidInput
 from gainful.hyper.defaults import CONVENTION, LEVEL, NOISE, Scale, default_prior, scale_of, siblings_of, typical
 from gainful.hyper.problem import Problem, called
 from gainful.inference.solution import Inference
@@ -68,8 +69,13 @@ def open_up(
     process: Process, data: Data, inference: Inference | None = None, instruments: Iterable[Instrument] = ()
 ) -> Opened:
     """The problem of learning from the data what was not stated; `instruments` may answer later."""
-    data = process.fitting(data)
-    scale = scale_of(data, process.space, instruments)
+    data, several = process.fitting(data), tuple(instruments)
+    numbered = [each.label for each in (*data.instruments, *several) if each.outputs is not None]
+    if numbered:  # the number of a function is no distance
+        expected = "a kernel that is wholly stated, for instruments that see several functions or classes"
+        remedy = "say how the functions go together, without a space: see the page on instruments"
+        raise InvalidInput("gp", expected, f"unstated parameters, and {numbered}", remedy)
+    scale = scale_of(data, process.space, several)
     wide = structure(process)
     given = _spread_over(process.priors, wide.names)
     values, stated = wide.parameters, wide.stated
