@@ -17,16 +17,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import require_choice, require_finite, require_kind, require_name
+from gainful.checks import (
+    is_whole,
+    listed,
+    require,
+    require_choice,
+    require_count,
+    require_finite,
+    require_kind,
+    require_name,
+    require_whole,
+)
 from gainful.errors import InvalidInput
 
-__all__ = ["Axis", "Column", "Coordinates"]
+__all__ = [
+    "Axis", "Column", "Coordinates", "output_code", "output_positions", "require_output", "require_outputs"
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -208,3 +221,60 @@ def plain(names: Sequence[str], low: Array, high: Array) -> Coordinates:
     """The coordinates of places that are real numbers, nothing else."""
     ends = zip(names, np.asarray(low, dtype=float).tolist(), np.asarray(high, dtype=float).tolist(), strict=True)
     return Coordinates(tuple(Axis(str(name), "real", a, b) for name, a, b in ends))
+
+
+MOST_OUTPUTS = 10_000  # numbers of outputs are below, codes of names above
+_MOST_TOGETHER = 100  # outputs of one kernel
+
+
+def output_code(output: int | str) -> int:
+    """The last coordinate of places of one of several functions: its number, or a number that stands for its name.
+
+    >>> output_code(1), output_code("yield") >= MOST_OUTPUTS
+    (1, True)
+    """
+    return MOST_OUTPUTS + crc32(output.encode()) if isinstance(output, str) else int(output)
+
+
+def require_output(argument: str, output: Any, remedy: str) -> int | str:
+    """The output as its name or its number, or InvalidInput."""
+    if isinstance(output, str):
+        require_name(argument, output, remedy)
+        return output
+    number = require_whole(argument, output, 0, remedy)
+    require(number < MOST_OUTPUTS, argument, f"a name, or a number below {MOST_OUTPUTS}", output, remedy)
+    return number
+
+
+def require_outputs(outputs: Any) -> tuple[int | str, ...]:
+    """Outputs that a kernel or a mean speaks of: their names and numbers, or how many there are, numbered from 0."""
+    words = "names or numbers of outputs, or how many there are"
+    if is_whole(outputs):
+        count = require_count("outputs", outputs, 1, "2, for the outputs 0 and 1")
+        require(count <= _MOST_TOGETHER, "outputs", f"at most {_MOST_TOGETHER}", outputs, "leave some out")
+        return tuple(range(count))
+    several = tuple(listed(outputs) or ())
+    require(0 < len(several) <= _MOST_TOGETHER, "outputs", words, outputs, 'such as ("yield", "purity")')
+    found = tuple(require_output("outputs", each, words) for each in several)
+    codes = {output_code(each) for each in found}
+    require(len(codes) == len(found), "outputs", "each output once", outputs, "leave the others out")
+    return found
+
+
+def output_positions(outputs: tuple[int | str, ...], column: Array) -> NDArray[np.intp]:
+    """The positions among `outputs` of codes (N,); InvalidInput for an output that is none of them."""
+    column, (codes, order) = np.rint(column), _sorted_codes(outputs)
+    at = np.minimum(codes.searchsorted(column), len(codes) - 1)
+    if not (codes[at] == column).all():
+        strange = column[codes[at] != column][0]
+        raise InvalidInput("X", f"a last coordinate that is one of the outputs {list(outputs)}", strange,
+                           "name every output that instruments see, and use .on('output')")  # fmt: skip
+    return np.asarray(order[at], dtype=np.intp)
+
+
+@lru_cache(maxsize=256)
+def _sorted_codes(outputs: tuple[int | str, ...]) -> tuple[Array, NDArray[np.intp]]:
+    """The codes of the outputs, lowest first, and which output each is."""
+    codes = np.array([output_code(each) for each in outputs], dtype=float)
+    order = np.argsort(codes)
+    return codes[order], order

@@ -15,11 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_whole, require_names
+from gainful.checks import is_whole, require, require_names
+from gainful.coordinates import output_code, output_positions, require_outputs
 from gainful.errors import InvalidInput
 from gainful.parameters import Parametrised, Slot, positive, real
 
-__all__ = ["ConstantMean", "LinearMean", "Mean", "NotchMean", "UnknownMean", "Zero"]
+__all__ = ["ConstantMean", "LinearMean", "Mean", "NotchMean", "OutputMeans", "UnknownMean", "Zero"]
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
@@ -89,6 +90,46 @@ class ConstantMean(Mean):
 
     def vjp(self, X: Array) -> tuple[Array, Pullback]:
         return self(X), lambda g: np.array([g.sum()])
+
+    def pullback_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class OutputMeans(Mean):
+    """m(x, i) = values_i: a constant for each of several `outputs`, called by name or by number, or how many there are.
+
+    The output is the last coordinate of a place.
+
+    >>> OutputMeans(2, values=(1.0, 5.0))(np.array([[0.3, 0.0], [0.3, 1.0]])).tolist()
+    [1.0, 5.0]
+    """
+
+    outputs: Any = 2
+    values: Any = real(0.0, "location", per_dimension=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", require_outputs(self.outputs))
+        super().__post_init__()
+        if isinstance(self.values, float):
+            object.__setattr__(self, "values", (self.values,) * len(self.outputs))
+        fits = np.shape(self.values)[-1] == len(self.outputs)
+        require(fits, "values", f"{len(self.outputs)} numbers, one for each output", self.values, "or one for all")
+
+    def groups(self) -> list[list[Slot]]:
+        """Values belong to outputs, not to dimensions."""
+        codes = [output_code(each) for each in self.outputs]
+        return [
+            [slot._replace(dims=None, output=code) for slot, code in zip(group, codes, strict=True)]
+            for group in super().groups()
+        ]
+
+    def __call__(self, X: Array) -> Array:
+        return np.asarray(self.values, dtype=float)[..., output_positions(self.outputs, X[:, -1])]
+
+    def vjp(self, X: Array) -> tuple[Array, Pullback]:
+        at = output_positions(self.outputs, X[:, -1])
+        return self(X), lambda g: np.asarray(np.bincount(at, weights=g, minlength=len(self.outputs)), dtype=float)
 
     def pullback_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)

@@ -1,15 +1,16 @@
 """Values with learnable parameters, seen by an optimiser as one vector ``theta``.
 
 A kernel, a mean or an instrument is a frozen dataclass. Its learnable numbers are fields declared with `positive`,
-`real`, `fraction` or `ordered`; everything else about ``theta`` follows from that declaration, for a single kernel as
-for a tree of them:
+`real`, `fraction`, `correlation` or `ordered`; everything else about ``theta`` follows from that declaration, for a
+single kernel as for a tree of them:
 
-    theta  = concatenation, in field order, of log(positive), real, logit(fraction), (first, log gaps) of ordered
+    theta  = concatenation, in field order, of log(positive), real, logit(fraction), artanh(correlation), and of ordered
+             (first, log gaps)
     slots  = for each entry of theta its name, its role (what it measures, for default priors) and its dimensions
 
-How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY` or `LOGIT`). A positive number that is
-exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers beyond
-1e100 in size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
+How one number becomes an entry of theta is a `Transform` (`LOG`, `IDENTITY`, `LOGIT` or `FISHER`). A positive number
+that is exactly zero (a hard interval's noise) is part of the model's structure: it has no entry in theta. Numbers
+beyond 1e100 in size, and positive ones below 1e-100, are refused: their squares are not numbers any more.
 
 A number that was left at its default is `Unstated`: it evaluates as that number; a model that has a space learns it.
 """
@@ -30,6 +31,7 @@ from gainful.checks import column_names, numbers
 from gainful.errors import InvalidInput
 
 __all__ = [
+    "FISHER",
     "IDENTITY",
     "LOG",
     "LOGIT",
@@ -37,6 +39,7 @@ __all__ = [
     "Slot",
     "Transform",
     "Unstated",
+    "correlation",
     "fraction",
     "natural",
     "ordered",
@@ -140,7 +143,27 @@ class _Logit(Transform):
         return Local(x, x * (1.0 - x), float(np.log(x * (1.0 - x))), 1.0 - 2.0 * x)
 
 
-LOG, IDENTITY, LOGIT = _Log(), _Identity(), _Logit()
+@dataclasses.dataclass(frozen=True)
+class _Fisher(Transform):
+    """x = tanh(t), for correlations."""
+
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
+    expected: ClassVar[str] = "a correlation, above -1 and below 1"
+    expected_or_zero: ClassVar[str] = "a correlation, above -1 and below 1"
+
+    def to_theta(self, x: Array) -> Array:
+        return np.arctanh(x)
+
+    def from_theta(self, t: Array) -> Array:
+        return np.tanh(t)
+
+    def local(self, t: float) -> Local:
+        x, log_jacobian = float(np.tanh(t)), -2.0 * float(np.logaddexp(t, -t) - np.log(2.0))
+        return Local(x, float(np.exp(log_jacobian)), log_jacobian, -2.0 * x)
+
+
+LOG, IDENTITY, LOGIT, FISHER = _Log(), _Identity(), _Logit(), _Fisher()
 
 
 class Slot(NamedTuple):
@@ -151,6 +174,7 @@ class Slot(NamedTuple):
     role: str
     transform: Transform
     dims: tuple[int, ...] | None = None  # None: every dimension the owner sees
+    output: int | None = None  # the code of the one output that it is about (`coordinates.output_code`)
 
 
 def natural(slots: Sequence[Slot], theta: Array) -> Array:
@@ -296,6 +320,12 @@ def real(default: float, role: str, *, per_dimension: bool = False) -> Any:
 def fraction(default: float, role: str) -> Any:
     """Declare a parameter in [0, 1); an optimiser sees its logit. Zero means absent."""
     return _field(_Numbers(role, LOGIT, zero=True), default)
+
+
+def correlation(role: str = "correlation") -> Any:
+    """Declare correlations, each above -1 and below 1; an optimiser sees their Fisher transform. A bare 0 means
+    absent."""
+    return _field(_Numbers(role, FISHER, per_dimension=True, zero=True), 0.0)
 
 
 def ordered(role: str) -> Any:

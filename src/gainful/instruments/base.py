@@ -28,13 +28,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import as_booleans, is_number, require, require_count, require_name, require_positive, require_whole
+from gainful.checks import (
+    as_booleans,
+    is_number,
+    require,
+    require_count,
+    require_kind,
+    require_name,
+    require_positive,
+)
+from gainful.coordinates import output_code, require_output
 from gainful.errors import InvalidInput
 from gainful.instruments import generic
 from gainful.instruments.answers import Answers, DiscreteAnswers, NumericAnswers
@@ -59,7 +68,6 @@ __all__ = [
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-_MOST_OUTPUTS = 10_000
 LARGEST = 1e100  # the largest answer in size: beyond it squares overflow
 
 
@@ -94,7 +102,8 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Instrument(Parametrised, ABC):
-    """One way of measuring; see the module for its verbs. `cost` is what one use costs, `name` what people call it."""
+    """One way of measuring; see the module for its verbs. `cost` is what one use costs, `name` what people call it, and
+    `unit` what its numbers are in."""
 
     query: ClassVar[str] = "place"  # "place", "pair" or "set": what one query consists of
     most_places: ClassVar[int | None] = None  # of a set
@@ -102,23 +111,26 @@ class Instrument(Parametrised, ABC):
     answer_words: ClassVar[str] = "one answer: a number, a rank, True or False"  # what one answer looks like
     gaussian: ClassVar[bool] = False  # True when the likelihood is Gaussian in g, so that inference is exact
     log_concave: ClassVar[bool] = False  # True when log_prob is concave in g for every answer, with `derivatives`
+    spans: ClassVar[tuple[str, ...]] = ()  # what is a difference in the unit of f, its noise for instance
+    alike: ClassVar[bool] = False  # True when the functions that it sees are alike, and their differences alone count
     shifts: ClassVar[bool] = False  # True when a number's log_prob depends on answer − g alone, and has no channel
 
     cost: float = field(default=1.0, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
-    output: int | None = field(default=None, kw_only=True)  # which of several functions it sees: a last coordinate
+    output: int | str | None = field(default=None, kw_only=True)  # which of several functions, by name or number
+    unit: str = field(default="", kw_only=True)  # of what it measures, such as "°C"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.output is not None:
-            words = "the number of the function that it sees: 0, 1, …"
-            object.__setattr__(self, "output", require_whole("output", self.output, 0, words))
-            require(self.output < _MOST_OUTPUTS, "output", f"a number below {_MOST_OUTPUTS}", self.output, words)
+            words = "the name of the function that it sees, or its number: 0, 1, …"
+            object.__setattr__(self, "output", require_output("output", self.output, words))
             fits = self.query == "place" or type(self).outputs is not Instrument.outputs
             require(fits, "output", "None for pairs and sets", self.output, "leave it out")
         require_positive("cost", self.cost, "say what one use costs")
         if self.name is not None:
             require_name("name", self.name, "leave it out, or say what people call the instrument")
+        require_kind("unit", self.unit, str, "text such as '°C'", "leave it out where there is none")
         require_count("buckets", self.levels, 2, "100 is what was published")
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
@@ -143,7 +155,8 @@ class Instrument(Parametrised, ABC):
 
     @property
     def label(self) -> str:
-        return self.name or type(self).__name__
+        """What people call it: its name, or else that of its output, or else its kind."""
+        return self.name or (self.output if isinstance(self.output, str) else type(self).__name__)
 
     @property
     def values(self) -> tuple[float, ...] | None:
@@ -161,8 +174,14 @@ class Instrument(Parametrised, ABC):
 
     @property
     def outputs(self) -> tuple[int, ...] | None:
-        """The numbers of the functions that it sees at a place, where there are several; None where there is one."""
-        return None if self.output is None else (self.output,)
+        """The functions that it sees at a place, where there are several, as last coordinates: their numbers, or codes
+        of their names. None where there is one function."""
+        return None if self.output is None else (output_code(self.output),)
+
+    @property
+    def seen_outputs(self) -> tuple[int | str, ...]:
+        """The same by number or by name; none where there is one function."""
+        return () if self.output is None else (self.output,)
 
     @property
     def asks(self) -> str:
@@ -258,7 +277,7 @@ class Instrument(Parametrised, ABC):
     @property
     def is_scaled(self) -> bool:
         """Whether all that the instrument says of f is in f's own unit, so that f may be measured in another one."""
-        return False
+        return bool(self.spans)
 
     def rescaled(self, shift: float, factor: float) -> Self:
         """The instrument as it sees f' = (f − shift)/factor; its answers are then those of `rescale_answers`."""
@@ -268,15 +287,17 @@ class Instrument(Parametrised, ABC):
                 "instrument", "one whose numbers are in the function's unit", self,
                 "f is measured by this instrument's own scale; shift and scale nothing",
             )  # fmt: skip
-        return self._in_unit(float(shift), float(factor))
+        return replace(self._in_unit(float(shift), float(factor)), unit="")  # f' has another
 
     def _in_unit(self, shift: float, factor: float) -> Self:
-        raise NotImplementedError(f"{type(self).__name__} says that it is scaled, and not how")
+        given = {name: getattr(self, name) for name in self.spans}
+        return replace(self, **{name: value / factor for name, value in given.items() if value is not None})
 
     def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
-        """Answers in canonical form when f' = (f − shift)/factor is the function; ranks and yes/no stay as they are."""
+        """Answers in canonical form when f' = (f − shift)/factor is the function: numbers and ends change with f, ranks
+        and yes/no stay as they are."""
         require_unit(shift, factor)
-        return answers
+        return (answers - shift) / factor if self.is_scaled and self.answers == "real" else answers
 
     def standardised(self) -> tuple[Instrument, float]:
         """The instrument in the unit of its own noise, and that unit, where answer − g alone counts (`shifts`)."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from gainful.checks import column_names, listed, refuse
+from gainful.coordinates import output_code
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import DiscreteAnswers
 from gainful.instruments.base import Derivatives, Instrument, Partition
@@ -38,6 +39,7 @@ class Classes(Instrument):
     """
 
     query: ClassVar[str] = "set"
+    alike: ClassVar[bool] = True
     log_concave: ClassVar[bool] = True
     labels: Any = ()
 
@@ -55,6 +57,13 @@ class Classes(Instrument):
 
     @property
     def outputs(self) -> tuple[int, ...]:
+        return tuple(output_code(each) for each in self.seen_outputs)
+
+    @property
+    def seen_outputs(self) -> tuple[int | str, ...]:
+        """One for each label: numbers from `output` on, or names such as "phase: oil"."""
+        if isinstance(self.output, str):
+            return tuple(f"{self.output}: {label}" for label in self.labels)
         first = self.output or 0
         return tuple(range(first, first + len(self.labels)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from gainful.checks import as_numbers, refuse, require_positive
 from gainful.errors import InvalidInput
 from gainful.instruments import window
 from gainful.instruments.answers import IntervalAnswers
-from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition, require_unit
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
 from gainful.instruments.channel import Channel
 from gainful.numerics.normal import log_ndtr_between
 from gainful.numerics.quadrature import panels
@@ -31,6 +31,7 @@ class Interval(Instrument):
 
     answer_axes: ClassVar[int] = 1
     answer_words: ClassVar[str] = "two ends (a, b)"
+    spans: ClassVar[tuple[str, ...]] = ("noise", "width")
     noise: Any = positive(0.1, "noise", zero=True)
     width: float | None = None
     buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
@@ -86,17 +87,6 @@ class Interval(Instrument):
     def mentioned(self, answers: Array) -> Array:
         known = answers[np.isfinite(answers).any(axis=1)]
         return np.asarray(np.where(np.isfinite(known), known, known[:, ::-1]).mean(axis=1))
-
-    @property
-    def is_scaled(self) -> bool:
-        return True
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, noise=self.noise / factor, width=None if self.width is None else self.width / factor)
-
-    def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
-        require_unit(shift, factor)
-        return (answers - shift) / factor
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         return self.derivatives(answers, g).log_p

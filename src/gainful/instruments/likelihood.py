@@ -55,7 +55,7 @@ class Likelihood(Instrument):
         answers: Any,
         cost: float = 1.0,
         name: str | None = None,
-        output: int | None = None,
+        output: int | str | None = None,
     ) -> None:
         for argument, function in (("log_prob", log_prob), ("simulate", simulate)):
             if not callable(function) or not hasattr(function, "__name__") or isinstance(function, type):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.checks import as_numbers, refuse
 from gainful.errors import InvalidInput
 from gainful.instruments.answers import NormalAnswers
-from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition, require_unit
+from gainful.instruments.base import LARGEST, Derivatives, Instrument, Outcomes, Partition
 from gainful.instruments.channel import Channel
 from gainful.numerics.quadrature import normal_lattice
 from gainful.parameters import positive
@@ -29,6 +29,7 @@ class Point(Instrument):
     """
 
     gaussian: ClassVar[bool] = True
+    spans: ClassVar[tuple[str, ...]] = ("noise",)
     noise: Any = positive(0.1, "noise", zero=True)
     buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
 
@@ -41,17 +42,6 @@ class Point(Instrument):
 
     def mentioned(self, answers: Array) -> Array:
         return answers
-
-    @property
-    def is_scaled(self) -> bool:
-        return True
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, noise=self.noise / factor)
-
-    def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
-        require_unit(shift, factor)
-        return (answers - shift) / factor
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         return self.derivatives(answers, g).log_p

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ class PointWithError(Instrument):
     answer_axes: ClassVar[int] = 1
     answer_words: ClassVar[str] = "a value and its standard error (y, e)"
     gaussian: ClassVar[bool] = True
+    spans: ClassVar[tuple[str, ...]] = ("noise",)
     noise: float = 0.1
     buckets: int = field(default=100, kw_only=True)  # how many readings count as different, for normalised scores
 
@@ -75,13 +76,6 @@ class PointWithError(Instrument):
 
     def describe(self, answer: Any) -> str:
         return f"{answer[0]:.4g} ± {answer[1]:.2g}"
-
-    @property
-    def is_scaled(self) -> bool:
-        return True
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, noise=self.noise / factor)
 
     def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
         require_unit(shift, factor)

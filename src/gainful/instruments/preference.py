@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Preference(YesNo):
     """
 
     query: ClassVar[str] = "pair"
+    spans: ClassVar[tuple[str, ...]] = ("noise",)
     noise: Any = positive(float(np.sqrt(0.5)), "noise", zero=True)
 
     @property
@@ -35,13 +36,6 @@ class Preference(YesNo):
 
     def channel(self) -> Channel:
         return Channel(self._spread, (0.0,))
-
-    @property
-    def is_scaled(self) -> bool:
-        return True
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, noise=self.noise / factor)
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         return self.derivatives(answers, g).log_p

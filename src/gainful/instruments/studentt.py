@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.special import gammaln, ndtri, stdtrit
 
 from gainful.checks import require_positive
 from gainful.instruments import generic
-from gainful.instruments.base import Derivatives, Instrument, Outcomes, Partition, require_unit
+from gainful.instruments.base import Derivatives, Instrument, Outcomes, Partition
 from gainful.numerics.quadrature import Tilted, sinh_lattice
 from gainful.parameters import positive
 
@@ -33,6 +33,7 @@ class StudentT(Instrument):
     """
 
     shifts: ClassVar[bool] = True
+    spans: ClassVar[tuple[str, ...]] = ("noise",)
     noise: Any = positive(0.1, "noise")
     df: float = 4.0
 
@@ -46,17 +47,6 @@ class StudentT(Instrument):
 
     def mentioned(self, answers: Array) -> Array:
         return answers
-
-    @property
-    def is_scaled(self) -> bool:
-        return True
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, noise=self.noise / factor)
-
-    def rescale_answers(self, answers: Array, shift: float, factor: float) -> Array:
-        require_unit(shift, factor)
-        return (answers - shift) / factor
 
     def log_prob(self, answers: Array, g: Array) -> Array:
         nu = self.df

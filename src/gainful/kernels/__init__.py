@@ -2,6 +2,7 @@
 
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
 from gainful.kernels.categories import Exchangeable, Similarity
+from gainful.kernels.outputs import Coregionalised
 from gainful.kernels.simple import Linear, Periodic
 from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
 from gainful.kernels.warped import Warped, warped
@@ -9,6 +10,7 @@ from gainful.kernels.warped import Warped, warped
 __all__ = [
     "SE",
     "Constant",
+    "Coregionalised",
     "Exchangeable",
     "Kernel",
     "Linear",

@@ -275,6 +275,8 @@ class On(Kernel):
         given = listed(names) or []
         # A conditional number has two columns, which stand together.
         known = require_names("names", list(dict.fromkeys(given)) if _all_text(given) else names, "those of the space")
+        own = [d for d in self.dims if isinstance(d, str) and d == "output" and d not in known]
+        given, known = [*given, *own], [*known, *own]  # the coordinate that instruments of several functions append
         unknown = [d for d in self.dims if isinstance(d, str) and d not in known]
         if unknown:
             raise InvalidInput("dims", f"names among {known}", unknown, "use the space's own dimension names")

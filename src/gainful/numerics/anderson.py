@@ -61,3 +61,24 @@ def _least_squares(rows: Array, target: Array) -> Array:
     gram = matmul(unit, unit.T)
     gram.flat[:: len(gram) + 1] += 1e-13
     return np.linalg.solve(gram, matmul(unit, target)) / length
+
+
+def step_together(points: Array, moves: Array, weights: Array, damping: Array) -> Array:
+    """`step` for several iterations at once: points and their residuals (S, K, P) with the newest last, weights (S, P),
+    damping (S,); the next points (S, P).
+
+    A point that stands where the next one does counts for nothing, so histories may differ in length.
+    """
+    x, f = points[:, -1], moves[:, -1]
+    out = x + damping[:, None] * f
+    if points.shape[1] > 1:
+        dx, df = np.diff(points, axis=1), np.diff(moves, axis=1)
+        rows = df * weights[:, None]
+        length = np.sqrt(np.sum(rows**2, axis=2, keepdims=True))
+        unit = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0.0)
+        gram = unit @ np.swapaxes(unit, 1, 2)
+        gram[:, np.arange(gram.shape[1]), np.arange(gram.shape[1])] += np.where(length[:, :, 0] > 0.0, 1e-13, 1.0)
+        mix = np.linalg.solve(gram, unit @ (f * weights)[:, :, None])
+        mix = np.divide(mix, length, out=np.zeros_like(mix), where=length > 0.0)
+        out -= np.sum((dx + damping[:, None, None] * df) * mix, axis=1)
+    return out

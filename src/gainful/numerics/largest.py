@@ -1,9 +1,9 @@
 """Which of several jointly normal variables is the largest: probabilities, with slopes and curvatures in the means.
 
 Of x ~ N(m, W), the first is the largest where all differences x_j − x_1 are below zero: an orthant of k − 1 variables.
-Up to four variables that is done by nested integrals, to 1e-8. Beyond, variables are drawn one after the other, x_1
-tilted to where it wins and each other below it (Genz 1992; the tilt as in Botev 2017), over the points of a lattice:
-probabilities to 1e-4, up to ten variables.
+Of four variables that is one integral where the differences have one factor in common, and nested integrals elsewhere
+and of fewer, to 1e-8. Beyond, variables are drawn one after the other, x_1 tilted to where it wins and each other below
+it (Genz 1992; the tilt as in Botev 2017), over the points of a lattice: probabilities to 1e-4, up to ten variables.
 
 Independent variables of unit variance need one integral, over the value of the largest.
 """
@@ -19,8 +19,9 @@ from scipy.ndimage import map_coordinates, spline_filter
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp, xlogy
 
 from gainful.numerics.cholesky import semidefinite_root
-from gainful.numerics.lower_orthant import lower_orthant
-from gainful.numerics.normal import hazard, log_pdf
+from gainful.numerics.lower_orthant import Orthant, lower_orthant
+from gainful.numerics.normal import log_pdf
+from gainful.numerics.one_factor import log_orthant_by_factor, one_factor, orthant_by_factor, peak
 from gainful.numerics.orthant import log_mvn_cdf
 from gainful.numerics.quadrature import lattice, normal_lattice
 
@@ -40,10 +41,12 @@ MOST = 10  # variables
 _EXACT = 4  # variables up to which nested integrals serve
 _POINTS = 2039
 _NUMBERS = 2_000_000  # held at a time
+_ROWS = 4000  # of integrals at a time
 # The largest of up to ten lies within these of the largest mean; a peak of ten equals is 0.3 wide, and the trapezoid
 # rule with this step exact to 1e-6 of it.
 _WHERE = np.arange(-5.0, 8.1, 0.45)
 _AXES = {2: 6, 3: 3, 4: 2}  # nodes in one standard deviation of each of the differences
+_NEAR = 1.2  # spreads below which one node to a standard deviation will do
 _FEW = 251
 _BEHIND = 10.0  # what is so far behind the largest does not win
 _MARGIN = 1.5  # of the table, so that no spline ends where it is used
@@ -71,8 +74,38 @@ def first_is_largest(m: Array, cov: Array) -> Largest:
         parts = [_by_points(m[i : i + some], cov[i : i + some]) for i in range(0, max(n, 1), some)]
         return Largest(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     turn = np.column_stack([-np.ones(k - 1), np.eye(k - 1)])  # x_j − x_1
-    found = lower_orthant(m @ turn.T, turn @ cov @ turn.T)
+    found = _orthant(m @ turn.T, turn @ cov @ turn.T)
     return Largest(found.log_p, found.slope @ turn, turn.T @ found.curvature @ turn)
+
+
+def _orthant(m: Array, cov: Array) -> Orthant:
+    """By one integral where the differences have one factor in common, and else by nested ones."""
+    if m.shape[1] < 3:
+        return lower_orthant(m, cov)
+    factor = one_factor(cov)
+    if factor.exact.all():
+        return orthant_by_factor(m, factor)
+    some, others = np.flatnonzero(factor.exact), np.flatnonzero(~factor.exact)
+    parts = (
+        orthant_by_factor(m[some], factor.some(some)),
+        lower_orthant(m[others], cov[others]),
+    )
+    order = np.argsort(np.concatenate([some, others]))
+    return Orthant(*(np.concatenate(each)[order] for each in zip(*parts, strict=True)))
+
+
+def _log_orthants(m: Array, cov: Array) -> Array:
+    """The same without derivatives, (n,)."""
+    if m.shape[1] < 3:
+        return np.asarray(log_mvn_cdf(-m, cov))
+    out, factor = np.empty(len(m)), one_factor(cov)
+    some, others = np.flatnonzero(factor.exact), np.flatnonzero(~factor.exact)
+    for i in range(0, len(some), _ROWS):
+        part = some[i : i + _ROWS]
+        out[part] = log_orthant_by_factor(m[part], factor.some(part))
+    if len(others):
+        out[others] = log_mvn_cdf(-m[others], cov[others])
+    return out
 
 
 def log_each_is_largest(m: Array, cov: Array) -> Array:
@@ -80,8 +113,8 @@ def log_each_is_largest(m: Array, cov: Array) -> Array:
     k = m.shape[1]
     turns = np.stack([np.delete(np.eye(k), c, axis=0) - np.eye(k)[c] for c in range(k)])  # x_j − x_c, (k, k − 1, k)
     if k <= _EXACT:
-        levels = -np.einsum("cij,nj->nci", turns, m)
-        return np.asarray(log_mvn_cdf(levels, turns @ cov[:, None] @ np.swapaxes(turns, 1, 2)))
+        means, covs = np.einsum("cij,nj->nci", turns, m), turns @ cov[:, None] @ np.swapaxes(turns, 1, 2)
+        return _log_orthants(means.reshape(-1, k - 1), covs.reshape(-1, k - 1, k - 1)).reshape(-1, k)
     orders = [np.r_[c, np.delete(np.arange(k), c)] for c in range(k)]
     logs = np.stack([first_is_largest(m[:, o], cov[:, o][:, :, o]).log_p for o in orders], axis=1)
     return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
@@ -93,7 +126,7 @@ def _by_points(m: Array, cov: Array) -> Largest:
     root = np.linalg.cholesky(cov)
     own, lean = root[:, 0, 0, None], root[:, 1:, 0]
     sd = np.sqrt(np.einsum("nii->ni", cov)[:, 1:] - lean**2)
-    t = _tilt((m[:, :1] - m[:, 1:]) / sd, (own - lean) / sd)
+    t = peak((m[:, :1] - m[:, 1:]) / sd, (own - lean) / sd)
     u = lattice(_POINTS, k)
     log_u = np.log(u)
     z = np.zeros((n, _POINTS, k))
@@ -112,20 +145,6 @@ def _by_points(m: Array, cov: Array) -> Largest:
     inverse = np.linalg.inv(root)
     curvature = np.swapaxes(inverse, 1, 2) @ (spread - np.eye(k)) @ inverse
     return Largest(total - np.log(_POINTS), np.einsum("nji,nj->ni", inverse, first), curvature)
-
-
-def _tilt(at: Array, rise: Array) -> Array:
-    """argmax over t of −t²/2 + Σ_j log Φ(at_j + rise_j t), (n,): Newton's on a concave function."""
-    t = np.zeros(len(at))
-    for _ in range(60):
-        a = at + rise * t[:, None]
-        h = hazard(a)
-        slope, curvature = np.sum(rise * h, axis=1) - t, -np.sum(rise**2 * h * (a + h), axis=1) - 1.0
-        step = np.clip(-slope / curvature, -0.5 * (1.0 + np.abs(t)), 0.5 * (1.0 + np.abs(t)))
-        t = t + step
-        if np.all(np.abs(step) < 1e-9):
-            break
-    return t
 
 
 def probabilities(g: Array) -> Array:
@@ -148,10 +167,19 @@ def expected_entropy(m: Array, v: Array) -> tuple[Array, Array]:
     the few points of a lattice, to a few hundredths.
     """
     n, k = m.shape
-    z, share = _difference_nodes(k)
     contrasts = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:].T
     # A triangular root moves smoothly with v, where principal axes would turn at once: gradients are differences.
     axes = np.einsum("ji,njl->nil", contrasts, semidefinite_root(contrasts @ v @ contrasts.T))
+    near = np.sqrt(np.max(np.sum(axes**2, axis=1), axis=1)) < _NEAR if k == _EXACT else np.zeros(n, dtype=bool)
+    mean, entropy = np.zeros((n, k)), np.zeros(n)
+    for rows, per_sd in ((np.flatnonzero(~near), _AXES.get(k, 0)), (np.flatnonzero(near), 1)):
+        mean[rows], entropy[rows] = _averages(m[rows], axes[rows], *_difference_nodes(k, per_sd))
+    return mean, entropy
+
+
+def _averages(m: Array, axes: Array, z: Array, share: Array) -> tuple[Array, Array]:
+    """E[p] and E[H[p]] over g = m + axes z at nodes z (Q, k − 1) with weights (Q,)."""
+    n, k = m.shape
     mean, entropy = np.zeros((n, k)), np.zeros(n)
     some = max(1, _NUMBERS // (len(z) * k * (1 if k <= _EXACT else len(_WHERE))))
     for i in range(0, n, some):
@@ -166,12 +194,12 @@ def expected_entropy(m: Array, v: Array) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=16)
-def _difference_nodes(k: int) -> tuple[Array, Array]:
-    """Nodes (Q, k − 1) and weights (Q,) for averages over standard normals."""
+def _difference_nodes(k: int, per_sd: int) -> tuple[Array, Array]:
+    """Nodes (Q, k − 1) and weights (Q,) for averages over standard normals, so many to a standard deviation."""
     if k > _EXACT:
         z = ndtri(lattice(_FEW, k - 1))
         return z, np.full(len(z), 1.0 / len(z))
-    x, w = normal_lattice(_AXES[k], 4.0 if k < _EXACT else 3.5)
+    x, w = normal_lattice(per_sd, 4.0 if k < _EXACT else 3.5)
     z = np.stack(np.meshgrid(*[x] * (k - 1), indexing="ij"), axis=-1).reshape(-1, k - 1)
     return z, np.prod(np.meshgrid(*[w] * (k - 1), indexing="ij"), axis=0).ravel()
 
@@ -209,7 +237,7 @@ def log_first_is_largest(g: Array) -> Given:
     g is (n, k). The weights are those of u given that 1 is the largest (Riihimäki, Jylänki & Vehtari 2013, sec. 2).
     """
     lead = g[:, :1] - g[:, 1:]
-    u = _tilt(lead, np.ones_like(lead))[:, None] + _FINE
+    u = peak(lead, np.ones_like(lead))[:, None] + _FINE
     a = u[:, :, None] + lead[:, None, :]
     logs = log_pdf(u) + log_ndtr(a).sum(axis=2)
     total = logsumexp(logs, axis=1)

@@ -57,10 +57,13 @@ def check_kernel(
     assert_close(together.diag(X), np.stack([kernel.with_theta(t).diag(X) for t in batch]), 1e-10, "batched diagonal")
 
 
-def check_mean(mean: Mean, dimensions: int, seed: int = 0) -> None:
-    """Pullbacks exact, batch consistent."""
+def check_mean(
+    mean: Mean, dimensions: int, seed: int = 0, *, places: Callable[[int, np.random.Generator], Array] | None = None
+) -> None:
+    """Pullbacks exact, batch consistent; `places(n, rng)` as for kernels."""
     rng = np.random.default_rng(seed)
-    X, g = rng.normal(size=(6, dimensions)), rng.normal(size=6)
+    X = places(6, rng) if places else rng.normal(size=(6, dimensions))
+    g = rng.normal(size=6)
     theta = mean.theta
     value, back = mean.vjp(X)
     assert_close(value, mean(X), 1e-12, "vjp gives the values")
