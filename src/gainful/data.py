@@ -27,10 +27,11 @@ from gainful.checks import (
     require_columns,
     require_whole,
 )
+from gainful.coordinates import output_code, require_output
 from gainful.errors import InvalidInput
 from gainful.instruments.base import Instrument
 from gainful.layout import Layout, lay_out
-from gainful.space import Places, code_in, in_words, natural_in, require_places
+from gainful.space import Places, as_codes, code_in, in_words, natural_in, require_places
 
 __all__ = ["Batch", "Data", "Query", "as_queries", "require_instrument"]
 
@@ -195,8 +196,12 @@ class Data:
     _layout: Layout | None = None  # where it is known: joining extends it, other instruments keep its indices
     names: tuple[str, ...] | None = None  # what a space calls the coordinates, where there is one
     space: Places | None = None
+    told_by: Places | None = None  # the space of the GP that was conditioned on it: it reads what predictions ask for
+    output: int | str | None = None  # of several functions the one that is meant where a place does not say which
 
     def __post_init__(self) -> None:
+        if self.output is not None:
+            object.__setattr__(self, "output", require_output("output", self.output, "a name or a number of an output"))
         if self.space is not None:
             require_places("space", self.space)
             if self.names is None:
@@ -243,7 +248,14 @@ class Data:
         queries.flags.writeable = canonical.flags.writeable = False
         if not len(queries):
             return self
-        return Data((*self.batches, Batch(instrument, queries, canonical, columns)), None, self.names, self.space)
+        return Data(
+            (*self.batches, Batch(instrument, queries, canonical, columns)),
+            None,
+            self.names,
+            self.space,
+            self.told_by,
+            self.output,
+        )
 
     def join(self, more: Data) -> Data:
         """These observations, then those."""
@@ -255,8 +267,8 @@ class Data:
         require_columns("more", more.columns, self.columns)
         batches = (*self.batches, *more.batches)
         if self._layout is None or not (self.batches and more.batches):
-            return Data(batches, None, self.names or more.names, self.space)
-        return Data(batches, self._layout.append(more.layout), self.names or more.names, self.space)
+            return replace(self, batches=batches, _layout=None, names=self.names or more.names)
+        return replace(self, batches=batches, _layout=self._layout.append(more.layout), names=self.names or more.names)
 
     def numbers(self, observations: int | Iterable[int]) -> NDArray[np.intp]:
         """Observation numbers, sorted and without repeats; negative ones count from the end."""
@@ -280,18 +292,25 @@ class Data:
                 out.append(batch)
             elif mine.any():
                 out.append(batch.take(np.flatnonzero(mine)))
-        return Data(tuple(out), None, self.names, self.space)
+        return replace(self, batches=tuple(out), _layout=None)
 
-    def called(self, names: Sequence[str]) -> Data:
+    def called(self, names: Sequence[str], told_by: Places | None = None) -> Data:
         """The same data with the names that a space has for the coordinates: a table in another order is refused."""
         require_columns("data", self.columns, names)
-        return self if self.names == tuple(names) else replace(self, names=tuple(names))
+        same = self.names == tuple(names) and self.told_by is told_by
+        return self if same else replace(self, names=tuple(names), told_by=told_by)
+
+    def codes(self, X: Any, argument: str = "X", query: str = "place") -> Any:
+        """Places that predictions are asked for, as codes: what is said in values is read by the space (`space/said`),
+        where one is known; numbers in an array stay as they are."""
+        space = self.told_by or self.space
+        return X if space is None else as_codes(space, X, argument, query)
 
     def with_instruments(self, changed: Mapping[Instrument, Instrument]) -> Data:
         """The same answers read by other instruments (for instance with learned noise)."""
         batches = tuple(replace(b, instrument=changed.get(b.instrument, b.instrument)) for b in self.batches)
         # An optimiser comes here for every theta.
-        return Data(batches, self.layout.with_instruments(changed), self.names, self.space)
+        return replace(self, batches=batches, _layout=self.layout.with_instruments(changed))
 
     def __len__(self) -> int:
         return sum(len(batch) for batch in self.batches)
@@ -313,7 +332,19 @@ class Data:
         known, named = self.coordinates, self.dimensions
         if known is None and named is not None:  # a space, and no answer that says whether there are several functions
             return coordinates in (named, named + 1)
-        return known is None or coordinates == known
+        return known is None or coordinates == known or (self.output is not None and coordinates == named)
+
+    def about(self, output: int | str | None) -> Data:
+        """The same data, by which places are those of this output where they do not say of which."""
+        one = output is not None and bool(self.batches) and self.batches[0].instrument.outputs is None
+        require(not one, "output", "None, because there is one function", output, "leave .of(...) out")
+        return replace(self, output=output)
+
+    def completed(self, places: Array) -> Array:
+        """Places with their output as a last coordinate, where they have none and one is meant."""
+        if self.output is None or places.shape[-1] != self.dimensions:
+            return places
+        return np.column_stack([places, np.full(len(places), float(output_code(self.output)))])
 
     @cached_property
     def columns(self) -> tuple[str, ...] | None:
@@ -346,7 +377,7 @@ def _axes(answers: ArrayLike) -> int | None:
 
 def _codes(instrument: Instrument, place: Any, space: Places, argument: str, *, one: bool) -> Any:
     """A place, or several, as codes in the shape that the instrument's queries have."""
-    if instrument.query == "place":
+    if instrument.asks == "place":
         rows = code_in(space, place, argument)
         return rows[0] if len(rows) == 1 and (one or _is_one(place)) else rows
     several = listed(place)

@@ -86,7 +86,7 @@ class Process(Parametrised):
                 "match them",
             )
         names = column_names(self.space)
-        return data if names is None else data.called(names)
+        return data if names is None else data.called(names, self.space)
 
 
 def _require_names(priors: Mapping[str, Prior], names: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
-from gainful.inference.posterior import Predictive
+from gainful.inference.predictive import Predictive
 
 
 def test_values_neither_freeze_nor_follow_the_arrays_that_they_were_made_of():

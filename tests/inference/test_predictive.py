@@ -5,6 +5,7 @@ import pytest
 
 import gainful as gf
 from gainful.data import as_queries
+from gainful.inference.predicting import Predictor
 
 INSTRUMENTS = [gf.Point(0.1), gf.Binary(), gf.Ordinal([0.0, 1.0], 0.2), gf.Interval(0.1, width=0.5)]
 
@@ -22,10 +23,10 @@ def places():
     return np.random.default_rng(1).random((7, 2))
 
 
-def _predictions(monkeypatch, post):
+def _predictions(monkeypatch):
     """How many places were predicted each time, as a list that grows."""
-    calls, original = [], type(post)._cross
-    monkeypatch.setattr(type(post), "_cross", lambda self, X: calls.append(len(X)) or original(self, X))
+    calls, original = [], Predictor.cross
+    monkeypatch.setattr(Predictor, "cross", lambda self, X: calls.append(len(X)) or original(self, X))
     return calls
 
 
@@ -41,7 +42,7 @@ def test_it_holds_what_the_posterior_says_of_the_places(post, places):
 
 def test_instruments_that_see_a_place_share_the_held_moments(post, places, monkeypatch):
     wanted = [post.marginals(instrument, places) for instrument in INSTRUMENTS]
-    predicted = _predictions(monkeypatch, post)
+    predicted = _predictions(monkeypatch)
     here = post.predict(places)
     for instrument, (mean, variance) in zip(INSTRUMENTS, wanted, strict=True):
         got = post.marginals(instrument, here)
@@ -75,7 +76,7 @@ def test_another_posterior_predicts_for_itself(post, places):
 @pytest.mark.parametrize("index", [slice(2, 5), np.array([4, 0]), np.arange(7) % 2 == 0], ids=["slice", "list", "mask"])
 def test_a_part_of_it_is_a_prediction_and_one_of_it_is_a_place(post, places, index, monkeypatch):
     here = post.predict(places)
-    predicted = _predictions(monkeypatch, post)
+    predicted = _predictions(monkeypatch)
     part = here[index]
     np.testing.assert_array_equal(np.asarray(part), places[index])
     np.testing.assert_array_equal(post.marginals(gf.Binary(), part)[1], here.variance[index])
@@ -98,13 +99,7 @@ def test_moments_are_not_remembered_behind_the_callers_back(post, places):
     first = post.marginals(gf.Binary(), places)[0]
     assert first.flags.writeable
     assert post.marginals(gf.Binary(), places)[0] is not first
-    assert set(vars(post)) <= {
-        "prior_mean",
-        "kernel",
-        "data",
-        "solution",
-        "inference",
-        "_weights",
-        "_known",
-        "response",
-    }
+    fields = {"prior_mean", "kernel", "data", "solution", "inference"}
+    assert set(vars(post)) <= fields | {"_predictor", "response"}
+    known = {"prior_mean", "kernel", "layout", "sites", "known"}
+    assert set(vars(post._predictor)) <= known | {"weights", "each"}

@@ -175,8 +175,8 @@ def test_hit_and_run_is_uniform_on_a_triangle():
 
 def test_a_whole_number_as_a_constraint_on_a_real_is_said_to_be_one():
     part = gf.Space(gf.Real("x", 0, 9)).where(lambda X: X[:, 0] == np.round(X[:, 0]))
-    with pytest.warns(gf.GainfulWarning, match=r"Integer\(\.\.\.\)"):
-        assert len(part.candidates(5, rng=0)) == 0
+    with pytest.raises(gf.InvalidInput, match=r"Integer\('x', 0, 9\)"):
+        part.candidates(5, rng=0)
 
 
 def test_limits_ask_nothing_of_what_is_absent():

@@ -6,7 +6,8 @@ from gainful.inference.convergence import Convergence, Result
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.laplace import Laplace
-from gainful.inference.posterior import Posterior, Predictive
+from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.inference.ranking import Ranking, rank
 from gainful.inference.sampled import Sampled
 from gainful.instruments.answers import MixtureAnswers

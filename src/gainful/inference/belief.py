@@ -28,11 +28,13 @@ from gainful.checks import (
 )
 from gainful.data import Data, as_queries, require_instrument
 from gainful.errors import InvalidInput
-from gainful.inference.posterior import Posterior, Predictive
+from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.inference.quantiles import as_levels, tails
 from gainful.instruments.answers import Answers, MixtureAnswers, mix
 from gainful.instruments.base import Instrument
 from gainful.numerics.mixture_quantile import mixture_quantile
+from gainful.space import has_numbered_levels
 
 Array = NDArray[np.float64]
 
@@ -47,12 +49,24 @@ def queries_of(belief: Posterior | Belief, instrument: Instrument, places: Array
     return queries
 
 
+def codes_for(belief: Posterior | Belief, instrument: Instrument, places: Any) -> Any:
+    """Places that are said in the words of the belief's space, as codes; whatever else comes stays as it is."""
+    known = isinstance(belief, Posterior | Belief) and isinstance(instrument, Instrument)
+    return belief.data.codes(places, "places", instrument.asks) if known else places
+
+
 def require_askable(belief: object, instrument: object, places: object) -> None:
-    """Refuse what is no belief, no instrument, or a table with other columns than the data's."""
+    """Refuse what is no belief, no instrument, or a table with other columns than the data's, or with levels that could
+    be taken for codes."""
     remedy = "condition a GP on data first"
     require_kind("belief", belief, (Posterior, Belief), "a posterior, or a Belief of several", remedy)
     require_instrument(instrument)
-    require_columns("places", column_names(places), belief.data.columns)  # type: ignore[attr-defined]
+    called = column_names(places)
+    data: Data = belief.data  # type: ignore[attr-defined]
+    require_columns("places", called, data.columns)
+    space = data.told_by or data.space
+    coded = called is None or space is None or not has_numbered_levels(space)
+    require(coded, "places", "codes, where levels are numbers", places, "space.code(table) makes codes of a table")
 
 
 class Part(NamedTuple):
@@ -190,6 +204,11 @@ class Belief:
         off, within = means - mean, np.tensordot(weights, np.stack([v for _, v in seen]), axes=1)
         between = "s,sm,sm->m" if mean.ndim == 1 else "s,smi,smj->mij"
         return mean, within + np.einsum(between, weights, off, off)
+
+    def of(self, output: int | str | None) -> Belief:
+        """The same belief about one of several functions, by its name or its number: places need not say which."""
+        parts = [each.of(output) for each in self.posteriors]
+        return Belief(parts, self.weights, self.instruments, self.models, self.log_evidence)
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f], (M,)."""

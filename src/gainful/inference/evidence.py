@@ -11,6 +11,7 @@ inverse, and no stack of derivative matrices: three N-by-N arrays at the peak.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +19,24 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from gainful.data import Data
+from gainful.errors import NumericalError
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
+from gainful.inference.ep import EP
+from gainful.inference.exact import Exact
 from gainful.inference.sampled import smooth
 from gainful.inference.sites import Sites
-from gainful.inference.solution import Inference, as_start
+from gainful.inference.solution import Inference, Solution, as_start
 from gainful.inference.sweep import cavity
+from gainful.inference.together import Model, settle_models
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 
 Array = NDArray[np.float64]
+
+UNSETTLED = 0.3  # of a standard deviation: an evidence from moments that are further off says nothing
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,31 @@ class Evidence:
 
 def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None) -> float:
     """The log evidence alone."""
-    layout, inference = data.layout, smooth(inference)
+    return _solution(mean, kernel, data, inference, start).log_evidence
+
+
+def _solution(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None) -> Solution:
+    layout = data.layout
     cov = layout.covariance(kernel.matrix(layout.places, layout.places))
-    return inference.solve(layout, layout.pick(mean(layout.places)), cov, as_start(start)).log_evidence
+    return smooth(inference).solve(layout, layout.pick(mean(layout.places)), cov, as_start(start))
+
+
+def log_evidences(models: Sequence[Model], inference: Inference, start: Sites | None = None) -> Array:
+    """The log evidence of the same answers under several models, (S,); −inf where inference does not settle."""
+    inference = smooth(inference)
+    tolerance = inference.tolerance if isinstance(inference, EP) else 0.0
+    settled = settle_models(models, start, tolerance) if isinstance(inference, EP | Exact) else None
+    out = np.full(len(models), -np.inf)
+    for s, (mean, kernel, data) in enumerate(models):
+        if settled is not None and settled.residual[s] <= tolerance:
+            out[s] = settled.log_evidence[s]
+            continue
+        try:
+            found = _solution(mean, kernel, data, inference, None if data.layout.gaussian else start)
+            out[s] = found.log_evidence if found.convergence.residual < UNSETTLED else -np.inf
+        except NumericalError:
+            continue
+    return out
 
 
 def evidence_and_gradient(

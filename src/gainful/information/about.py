@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gainful.checks import column_names, numbers
+from gainful.checks import column_names, listed, numbers
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
-from gainful.space import Pool
+from gainful.space import Places, Pool, code_in, require_places
 
 __all__ = ["ABOUT", "Reference", "Region", "as_reference", "require_about"]
 
@@ -28,7 +29,7 @@ class Region:
     points are places (R, d), or pairs (R, 2, d) whose differences matter. The information is about f at each by itself,
     averaged with `weights` (equal ones by default); with `together` about all values at once, which for places that
     fill the space is the information about the function. With `answers`, an instrument, it is about what that would
-    answer there instead of f.
+    answer there instead of f. Points are codes; with a `space` they are given as people speak of them.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(lengthscale=1.0, variance=3.0)).condition(gf.Data())
@@ -41,9 +42,10 @@ class Region:
     weights: Any = field(default=None, repr=False)
     together: bool = False
     answers: Instrument | None = None
+    space: InitVar[Places | None] = None  # what reads the points; they are kept as codes
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "points", as_reference(self.points, "points"))
+    def __post_init__(self, space: Places | None) -> None:
+        object.__setattr__(self, "points", as_reference(_coded(self.points, space), "points"))
         if self.weights is not None:
             object.__setattr__(self, "weights", _as_weights(self.weights, len(self.points)))
         if not isinstance(self.together, bool):
@@ -57,6 +59,22 @@ class Region:
             )  # fmt: skip
 
 
+def _coded(points: Any, space: Places | None) -> Any:
+    """Points as codes: places, or pairs of them."""
+    if space is None or isinstance(points, Pool):
+        return points
+    require_places("space", space)
+    several = listed(points) or []
+    pairs = [listed(each) or [] for each in several if not isinstance(each, Mapping)]
+    if several and len(pairs) == len(several) and all(_is_pair(each) for each in pairs):
+        return np.stack([code_in(space, each, "points") for each in pairs])
+    return code_in(space, points, "points")
+
+
+def _is_pair(places: list[Any]) -> bool:
+    return len(places) == 2 and all(isinstance(each, Mapping) or listed(each) is not None for each in places)
+
+
 def require_about(about: object) -> None:
     """Refuse what nothing can be learned about."""
     if not isinstance(about, Region) and not (isinstance(about, str) and about in ABOUT):
@@ -67,7 +85,7 @@ def as_reference(reference: ArrayLike | Pool, argument: str = "reference") -> Re
     """Reference places (R, d), also of a Pool, or pairs (R, 2, d), as nested tuples: a goal is a value, to compare and
     to write down."""
     places = reference.places if isinstance(reference, Pool) else reference
-    array = numbers(argument, places, "numbers, one row per place")
+    array = numbers(argument, places, "numbers, one row per place", "values become codes by space.code(rows)")
     pairs = array.ndim == 3 and array.shape[1] == 2
     finite = np.isfinite(array)
     if (array.ndim != 2 and not pairs) or 0 in array.shape or not np.all(finite):

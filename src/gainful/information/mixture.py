@@ -32,7 +32,7 @@ from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, Part
 from gainful.inference.fantasy import count_on, own_queries, sample_fantasies
-from gainful.inference.posterior import Predictive
+from gainful.inference.predictive import Predictive
 from gainful.information.about import Region
 from gainful.information.entropy import of_bins, of_reading
 from gainful.information.joint import information_estimate

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.data import Query
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief, queries_of, require_askable
+from gainful.inference.belief import Belief, codes_for, queries_of, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region, require_about
 from gainful.information.answered import entropy_if_answered
@@ -61,6 +61,7 @@ def information(
     >>> information(prior, gf.Binary(), [[0.0]], pending=[gf.Query(gf.Binary(), [0.0])]).round(4).tolist()
     [0.2631]
     """
+    places = codes_for(belief, instrument, places)
     bits = _information(belief, instrument, places, about, pending)
     left = entropy_if_answered(belief, instrument, places) if instrument.is_certain else None
     if left is None:

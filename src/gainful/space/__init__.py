@@ -15,6 +15,7 @@ from gainful.space.drawing import evenly
 from gainful.space.parts import Restricted
 from gainful.space.places import Places, code_in, coordinates_of, in_words, natural_in, require_places
 from gainful.space.pools import Pool
+from gainful.space.said import as_codes, has_numbered_levels
 
 __all__ = [
     "At",
@@ -30,9 +31,11 @@ __all__ = [
     "Restricted",
     "Space",
     "Within",
+    "as_codes",
     "code_in",
     "coordinates_of",
     "evenly",
+    "has_numbered_levels",
     "in_words",
     "natural_in",
     "require_places",

@@ -16,6 +16,7 @@ from gainful.errors import GainfulWarning, InvalidInput
 from gainful.space.constraints import Constraint, LinearLimit, Within, column, is_named
 from gainful.space.drawing import subset
 from gainful.space.places import Places, code_in, coordinates_of, in_words, natural_in, require_places
+from gainful.space.steps import stepped
 
 __all__ = ["Restricted"]
 
@@ -25,6 +26,7 @@ Mask = NDArray[np.bool_]
 _A_FEW = "a few hundred candidates are usual"
 _MOST_TRIES = 1_000_000  # candidates drawn before a constraint is said to leave nothing
 _FEW = 20_000  # places of a space that are all looked at, before any is drawn
+_PROBED = 4096  # places that are rounded, to see whether a constraint asks for whole numbers
 _RARE = 65_536  # tries, after which places within linear limits are looked for in another way
 
 
@@ -121,7 +123,8 @@ class Restricted:
     def candidates(self, n: int, rng: np.random.Generator | int) -> Array:
         """n places where the constraint holds; fewer, or none, where it leaves no more than that.
 
-        A set that is too thin to be met by chance is said to be so in a warning.
+        A set that is too thin to be met by chance is said to be so: in a warning, and where a constraint of the user's
+        own leaves whole values of a Real and no more, in an error, for these are a dimension of another kind.
         """
         n, generator, whole = require_whole("n", n, 1, _A_FEW), as_rng(rng), self.whole
         low, high = self.low, self.high
@@ -149,6 +152,7 @@ class Restricted:
             have += len(found[-1])
             block = min(2 * block, _RARE)
         if not have:
+            self._refuse_steps(drawn)
             self._say_none(tried)
         return np.concatenate(found)[:n]
 
@@ -160,6 +164,7 @@ class Restricted:
         walked = self.whole.walk(n, rng, self.low, self.high, limits)
         kept = walked[self.contains(walked)]
         if len(walked) and not len(kept):
+            self._refuse_steps(walked)
             self._say_none(len(walked))
         return np.asarray(kept)
 
@@ -171,11 +176,38 @@ class Restricted:
         kept = everything[self.contains(everything)]
         return np.asarray(kept if n >= len(kept) else kept[subset(len(kept), n, rng)])
 
+    @property
+    def _own(self) -> str:
+        """What the user's own constraints are called."""
+        own = [getattr(each, "__name__", type(each).__name__) for each in self.constraints if not is_named(each)]
+        return " and ".join(own)
+
+    def _refuse_steps(self, drawn: Array) -> None:
+        """InvalidInput where none of the places satisfies the constraints, and some would if numbers were whole."""
+        real = [i for i, axis in enumerate(self.coordinates.axes) if axis.kind == "real"]
+        found = stepped(drawn[:_PROBED], real, self.contains) if self._own else None
+        if found is None:
+            return
+        columns, decimals = found
+        named = [self.names[i] for i in columns]
+        kind = "whole numbers" if decimals == 0 else f"numbers with {decimals} decimals"
+        low, high = float(self.low[columns[0]]), float(self.high[columns[0]])
+        remedy = (
+            f"say Integer({named[0]!r}, {np.ceil(low):g}, {np.floor(high):g}) in place of Real"
+            if decimals == 0
+            else f"say Integer({named[0]!r}, ...) in a smaller unit"
+        )
+        raise InvalidInput(
+            "constraint",
+            "one that places drawn from the space can satisfy",
+            f"{self._own}, which {kind} alone satisfy in {' and '.join(named)}; no number drawn from a Real is one",
+            f"{remedy}, or Categorical(..., ordered=True) for a few steps",
+        )
+
     def _say_none(self, tried: int) -> None:
         """Nothing was found; of a set that limits leave empty there is nothing to say."""
-        own = [getattr(each, "__name__", type(each).__name__) for each in self.constraints if not is_named(each)]
         warnings.warn(
-            f"of {tried:,} places none satisfies {' and '.join(own) or 'the limits'}: either there is none, or they "
+            f"of {tried:,} places none satisfies {self._own or 'the limits'}: either there is none, or they "
             "are too few to be met by chance. Say whole numbers by Integer(...), levels by Categorical(...), parts of "
             "a whole by Proportions(...), a fixed value by At(...) and inequalities by LinearLimit(...), which are "
             "searched without chance",
