@@ -71,6 +71,22 @@ class LogNormal(Prior):
 
 
 @dataclass(frozen=True)
+class Beside(LogNormal):
+    """log x ~ N(mu + power · log(y/usual), sigma²): x as another parameter y has it, say a noise as the amplitude.
+
+    By itself it is the prior of x where y is as usual; `log_density_in_theta` knows both.
+    """
+
+    other: str = ""
+    usual: float = 1.0
+    power: float = 0.5
+
+    def moved(self, y: float) -> LogNormal:
+        """The prior of x beside this y."""
+        return LogNormal(self.mu + self.power * float(np.log(y / self.usual)), self.sigma)
+
+
+@dataclass(frozen=True)
 class Gamma(Prior):
     """p(x) ∝ x^(shape − 1) exp(−rate · x): the mean is shape/rate."""
 
@@ -191,6 +207,12 @@ def log_density_in_theta(priors: Sequence[Prior], slots: Sequence[Slot], theta: 
         if isinstance(prior, Flat | Fixed):
             continue
         here = slot.transform.local(float(theta[i]))
+        if isinstance(prior, Beside):
+            j = [each.name for each in slots].index(prior.other)
+            there = slots[j].transform.local(float(theta[j]))
+            slope = (np.log(here.value) - prior.moved(there.value).mu) / prior.sigma**2
+            gradient[j] += slope * prior.power * there.jacobian / there.value
+            prior = prior.moved(there.value)
         value += prior.log_density(here.value) + here.log_jacobian
-        gradient[i] = prior.slope(here.value) * here.jacobian + here.bend
+        gradient[i] += prior.slope(here.value) * here.jacobian + here.bend
     return value, gradient

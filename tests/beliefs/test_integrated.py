@@ -203,10 +203,14 @@ def test_readings_that_contradict_a_stated_model_are_said() -> None:
         gf.GP(space=space).condition(data)
 
 
-@pytest.mark.parametrize("instrument", [gf.Classes(["a", "b"]), gf.Point(output=1)])
-def test_the_number_of_a_function_is_not_taken_for_a_distance(instrument: gf.Instrument) -> None:
-    with pytest.raises(gf.InvalidInput, match="wholly stated"):
-        gf.Campaign(LINE, instrument, budget=5)
+@pytest.mark.parametrize("numbers", [(0, 1), (1, 7)])
+def test_the_number_of_a_function_is_not_taken_for_a_distance(numbers: tuple[int, int]) -> None:
+    data, first = gf.Data(), gf.Data()
+    for i, number in enumerate(numbers):
+        data = data.add(gf.Point(output=number, name=f"the {i}"), X, F * (1.0 + i))
+        first = first.add(gf.Point(output=i, name=f"the {i}"), X, F * (1.0 + i))
+    one, other = (gf.GP(space=LINE).condition(each) for each in (data, first))
+    np.testing.assert_allclose(one.of(numbers[1]).mean(X), other.of(1).mean(X), rtol=1e-9)
 
 
 def test_scattered_points_integrate_a_normal_density_and_its_variance() -> None:
@@ -225,3 +229,16 @@ def test_thinning_keeps_the_sum_and_stands_for_all() -> None:
     assert logsumexp(shares) == pytest.approx(logsumexp(logs), abs=1e-12)
     share = np.exp(logs - logsumexp(logs))
     assert np.exp(shares - logsumexp(logs)) @ along[kept] == pytest.approx(share @ along, abs=0.1)
+
+
+def test_robust_readings_need_nothing_stated() -> None:
+    """EP does not settle for every noise that such answers could have; those settings are left out, with a warning."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (12, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_t(3, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gf.ConvergenceWarning)
+        belief = gf.GP(space=gf.Space(gf.Real("x", 0, 10))).condition(gf.Data().add(gf.StudentT(), X, y))
+    low, high = belief.band(X)
+    assert np.mean((low < np.sin(X[:, 0])) & (np.sin(X[:, 0]) < high)) > 0.8
+    assert np.max(high - low) < 4.0

@@ -5,8 +5,8 @@ import pytest
 
 import gainful as gf
 from gainful.hyper.problem import Problem
-from gainful.parameters import IDENTITY, LOG
-from gainful.priors import log_density_in_theta
+from gainful.parameters import IDENTITY, LOG, Slot
+from gainful.priors import Beside, LogNormal, log_density_in_theta
 from gainful.testing.differences import gradient
 
 
@@ -288,3 +288,19 @@ def test_a_belief_obeys_the_laws_of_total_expectation_and_variance():
     for weights in ([1.0], [-1.0, 2.0], [0.0, 0.0], [np.nan, 1.0]):
         with pytest.raises(gf.InvalidInput):
             gf.Belief(parts, weights=weights)
+
+
+def test_a_noise_beside_an_amplitude_is_one_density_of_both():
+    """∫∫ p(a) p(b | a) = 1, the gradient is its derivative, and b moves with √a."""
+    slots = [Slot("k.variance", "variance", LOG), Slot("p.noise", "noise", LOG)]
+    priors = [LogNormal(0.3, 0.5), Beside(-2.0, 0.4, "k.variance", 2.0)]
+    grid = np.linspace(-9, 8, 140)
+    step = grid[1] - grid[0]
+    density = np.array([[np.exp(log_density_in_theta(priors, slots, np.array([a, b]))[0]) for b in grid] for a in grid])
+    assert density.sum() * step**2 == pytest.approx(1.0, abs=1e-9)
+    given = density / density.sum(axis=1, keepdims=True)
+    for a in (40, 70, 100):
+        assert given[a] @ grid == pytest.approx(-2.0 + 0.5 * (grid[a] - np.log(2.0)), abs=1e-6)
+    at = np.array([0.7, -1.1])
+    exact = log_density_in_theta(priors, slots, at)[1]
+    np.testing.assert_allclose(exact, gradient(lambda t: log_density_in_theta(priors, slots, t)[0], at), rtol=1e-6)

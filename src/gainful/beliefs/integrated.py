@@ -7,29 +7,28 @@ After Rue, Martino & Chopin 2009 (see `hyper/integral`). EP at each point starts
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
-from gainful.errors import ConvergenceWarning
-from gainful.hyper.fit import draw, fit
+from gainful.hyper.fit import climb, draw, fit
 from gainful.hyper.integral import find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
 from gainful.hyper.problem import Problem
-from gainful.hyper.unstated import Opened, open_up, readable
+from gainful.hyper.unstated import Opened, open_up
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
+from gainful.inference.together import can_be_settled
 from gainful.instruments.base import Instrument
-from gainful.priors import log_density_in_theta
 from gainful.process import Process
 
 __all__ = ["Integrated", "integrated_parts"]
@@ -38,12 +37,17 @@ Array = NDArray[np.float64]
 
 _DECIMALS = 4  # of a parameter in its units: see `Opened.rounded`
 _MOST = 24  # parts: each has its own posterior
+_FEWER = (
+    8  # where an answer sees several values at once: a posterior of classes is as dear as one of k times the answers
+)
 _SEARCH = 1e-4  # EP's tolerance on the way to the mode
-_STARTS = 3  # of the search for the mode; one of them where an earlier belief is
+_DRAWS, _DEAR_DRAWS = 30, 3  # from the priors, where the search for the mode may begin; fewer where each costs an EP
+_NEAR = 1e-7  # of the log density: what two steps gain at most when the search ends and Newton's steps begin
+_ROUGH = 0.03  # EP's tolerance for where to begin
 
 
 @dataclass(frozen=True)
-class Integrated:
+class Integrated(Learner):
     """A GP whose hyperparameters are not known: what was not stated, or has a prior, is integrated out.
 
     by   "points", weighted points about the mode; "nuts", samples (needs the extra gainful[nuts]); "mgp", one Gaussian
@@ -71,9 +75,11 @@ class Integrated:
     def processes(self) -> tuple[Process, ...]:
         return (self.gp,)
 
-    def condition(
-        self, data: Data, start: Belief | Posterior | None = None, rng: np.random.Generator | int = 0
-    ) -> Belief | MGP:
+    @property
+    def method(self) -> Inference | None:
+        return self.inference
+
+    def condition(self, data: Data, start: Start = None, rng: Seed = 0) -> Belief | MGP:
         """The belief given the data; `start` is an earlier one to go on from."""
         if self.by == "points":
             return self.integrate(data, start, rng)
@@ -85,29 +91,13 @@ class Integrated:
             fit(problem.gp, problem.data, priors=problem.given, inference=self.inference, rng=rng)
         ).mgp
 
-    def integrate(
-        self, data: Data, start: Belief | Posterior | None = None, rng: np.random.Generator | int = 0
-    ) -> Belief:
-        """The belief by weighted points."""
-        return self.believe(self.learn(data, (), start, rng), data, ())
-
-    def learn(
-        self,
-        data: Data,
-        instruments: Iterable[Instrument],
-        start: Belief | Posterior | None = None,
-        rng: np.random.Generator | int = 0,
-    ) -> Parts:
+    def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """What the data says of the hyperparameters of the gp and of these instruments: to be written down."""
         return Parts(integrated_parts(self.gp, data, instruments, self.inference, start, rng))
 
-    def typical(self, data: Data, instruments: Iterable[Instrument]) -> Parts:
+    def typical(self, data: Data, instruments: Used) -> Parts:
         """One part with typical hyperparameters for the scale of the data, where too little is known to learn any."""
         return Parts((typical_part(self.gp, data, instruments, self.inference),))
-
-    def believe(self, parts: Parts, data: Data, instruments: Iterable[Instrument]) -> Belief:
-        """The belief of these parts given the data: nothing is sampled or fitted."""
-        return parts.believe(self.processes, data, instruments, self.inference)
 
 
 def typical_part(
@@ -122,7 +112,7 @@ def typical_part(
 def _unused(opened: Opened, instruments: Iterable[Instrument]) -> list[Instrument]:
     """The instruments that have not answered yet, each with a typical noise where it was not stated."""
     used = {each.label for each in opened.problem.data.instruments}
-    return [readable(each, opened.scale) for each in instruments if each.label not in used]
+    return [opened.readable(each) for each in instruments if each.label not in used]
 
 
 def integrated_parts(
@@ -140,18 +130,16 @@ def integrated_parts(
     unused, problem = _unused(opened, several), opened.problem
     if not len(problem.free) or not len(data):
         return (_part(opened, problem.parameters, unused, 0.0, model),)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the mode is found to the last digits from there
-        begins = _starts(problem, start, model, as_rng(rng))
-        search = loosened(problem, _SEARCH).inference
-        found = fit(problem.gp, problem.data, priors=problem.given, inference=search, starts=begins)
-    mode = find_mode(problem, found.theta, found.posterior.sites)
+    begins = _starts(problem, start, model, as_rng(rng))
+    _, theta, _, _ = climb(loosened(problem, _SEARCH), begins[:, problem.free], _NEAR)[0]
+    mode = find_mode(problem, theta, None)
     points = spread_points(mode)
-    log_density = np.array([mode.log_density_at(theta) for theta in points.theta])
-    prior = np.array([log_density_in_theta(problem.priors, problem.slots, theta)[0] for theta in points.theta])
-    kept, log_share = thinned(points.log_volume + log_density, points.along, _MOST)
+    evidence, prior = mode.log_densities(points.theta)
+    coupled = any(each.query == "set" for each in problem.data.instruments)
+    most = _FEWER if coupled else _MOST
+    kept, log_share = thinned(points.log_volume + evidence + prior, points.along, most)
     # A kept point stands for its share of all of them: what it weighs besides its evidence.
-    besides = log_share + prior[kept] - log_density[kept]
+    besides = log_share - evidence[kept]
     heaviest = np.argsort(-log_share, kind="stable")
     return tuple(
         _part(opened, opened.rounded(points.theta[kept[i]], _DECIMALS), unused, _round(besides[i]), model)
@@ -164,21 +152,29 @@ def _round(value: float) -> float:
 
 
 def _starts(problem: Problem, start: Belief | Posterior | None, model: int, rng: np.random.Generator) -> Array:
-    """Where to begin the search: at typical values, where an earlier belief ended, and somewhere in the prior."""
-    out = [problem.theta]
-    if isinstance(start, Belief) and model in start.models:
-        weights = np.where(np.array(start.models) == model, start.weights, 0.0)
-        earlier = start.posteriors[int(np.argmax(weights))]
-        read = {each.label: each for each in earlier.data.instruments}
-        thetas = [read[each.label].theta if each.label in read else each.theta for each in problem.data.instruments]
-        there = np.concatenate([earlier.kernel.theta, earlier.prior_mean.theta, *thetas])
-        kept = np.ones(len(there), dtype=bool)
-        kept[problem.free] = False
-        if len(there) == len(problem.theta):
-            out.append(np.where(kept, problem.theta, there))
-    while len(out) < _STARTS:
-        out.append(draw(problem, rng))
-    return np.stack(out)
+    """Where to begin the search: the most probable of where an earlier belief ended and of draws, and
+    typical values."""
+    draws = _DRAWS if can_be_settled(problem.data.layout) else _DEAR_DRAWS
+    tried = np.stack([problem.theta, *_earlier(problem, start, model), *(draw(problem, rng) for _ in range(draws))])
+    evidence, prior = loosened(problem, _ROUGH).log_densities(tried)
+    best = int(np.argmax(evidence + prior))
+    return tried[:1] if best == 0 else tried[[best, 0]]
+
+
+def _earlier(problem: Problem, start: Belief | Posterior | None, model: int) -> list[Array]:
+    """theta of the heaviest part of an earlier belief; none where there is none of this kind."""
+    if not isinstance(start, Belief) or model not in start.models:
+        return []
+    weights = np.where(np.array(start.models) == model, start.weights, 0.0)
+    earlier = start.posteriors[int(np.argmax(weights))]
+    read = {each.label: each for each in earlier.data.instruments}
+    thetas = [read[each.label].theta if each.label in read else each.theta for each in problem.data.instruments]
+    there = np.concatenate([earlier.kernel.theta, earlier.prior_mean.theta, *thetas])
+    if len(there) != len(problem.theta):
+        return []
+    out = problem.theta.copy()
+    out[problem.free] = there[problem.free]
+    return [out]
 
 
 def _part(opened: Opened, parameters: Array, unused: list[Instrument], log_weight: float, model: int) -> Part:

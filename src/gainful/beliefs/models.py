@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.beliefs.integrated import integrated_parts, typical_part
+from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, column_names, listed, numbers, require
 from gainful.data import Data
 from gainful.inference.belief import Belief
-from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
-from gainful.instruments.base import Instrument
 from gainful.process import Process
 
 __all__ = ["Models"]
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-12  # of a sum of probabilities
+
 
 @dataclass(frozen=True, init=False)
-class Models:
+class Models(Learner):
     """Rival GPs with prior probabilities; what each leaves unstated is integrated out.
 
     The evidence of each is Laplace's, corrected by importance (see `hyper/integral`); it is exact where everything is
@@ -55,26 +56,24 @@ class Models:
         require(fine, "prior", expected, prior, "one for each model; leave a model out that cannot be")
         method_for(Data().layout, inference)  # says so, if it is none
         object.__setattr__(self, "gps", several)
-        object.__setattr__(self, "prior", tuple((given / given.sum()).tolist()))
+        # What sums to one already, rounding left aside, is kept: a journal's numbers make the same value again.
+        shares = given if abs(given.sum() - 1.0) < _ROUNDING else given / given.sum()
+        object.__setattr__(self, "prior", tuple(shares.tolist()))
         object.__setattr__(self, "inference", inference)
 
     @property
     def processes(self) -> tuple[Process, ...]:
         return self.gps
 
-    def condition(
-        self, data: Data, start: Belief | Posterior | None = None, rng: np.random.Generator | int = 0
-    ) -> Belief:
-        """The belief given the data; `start` is an earlier one to go on from."""
-        return self.believe(self.learn(data, (), start, rng), data, ())
+    @property
+    def method(self) -> Inference | None:
+        return self.inference
 
-    def learn(
-        self,
-        data: Data,
-        instruments: Iterable[Instrument],
-        start: Belief | Posterior | None = None,
-        rng: np.random.Generator | int = 0,
-    ) -> Parts:
+    def condition(self, data: Data, start: Start = None, rng: Seed = 0) -> Belief:
+        """The belief given the data; `start` is an earlier one to go on from."""
+        return self.integrate(data, start, rng)
+
+    def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """What the data says of the hyperparameters of every model: to be written down."""
         several, generator = tuple(instruments), as_rng(rng)
         out: list[Part] = []
@@ -83,12 +82,8 @@ class Models:
             out.extend(replace(each, log_weight=each.log_weight + float(np.log(share))) for each in found)
         return Parts(tuple(out))
 
-    def typical(self, data: Data, instruments: Iterable[Instrument]) -> Parts:
+    def typical(self, data: Data, instruments: Used) -> Parts:
         """One part for each model, with typical hyperparameters for the scale of the data."""
         several = tuple(instruments)
         parts = [typical_part(gp, data, several, self.inference, number) for number, gp in enumerate(self.gps)]
         return Parts(tuple(replace(p, log_weight=float(np.log(q))) for p, q in zip(parts, self.prior, strict=True)))
-
-    def believe(self, parts: Parts, data: Data, instruments: Iterable[Instrument]) -> Belief:
-        """The belief of these parts given the data: nothing is sampled or fitted."""
-        return parts.believe(self.processes, data, instruments, self.inference)

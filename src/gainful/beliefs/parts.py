@@ -7,6 +7,7 @@ so that parts that were found from some answers are weighed anew by all of them,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,12 +17,15 @@ from scipy.special import logsumexp
 
 from gainful.checks import require
 from gainful.data import Data
+from gainful.errors import ConvergenceWarning, NumericalError
 from gainful.hyper.unstated import structure
 from gainful.inference.belief import Belief
-from gainful.inference.posterior import solve, warn_about
+from gainful.inference.ep import EP
+from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
+from gainful.inference.together import Model, Settled, settle_models
 from gainful.instruments.base import Instrument
 from gainful.process import Process
 
@@ -49,7 +53,8 @@ class Parts:
 
     def require_for(self, processes: Sequence[Process], instruments: Iterable[Instrument]) -> None:
         """InvalidInput for parameters that these models or instruments cannot have."""
-        known, forms = {each.label: each for each in instruments}, [structure(each) for each in processes]
+        several = tuple(instruments)
+        known, forms = {each.label: each for each in several}, [structure(each, several) for each in processes]
         for part in self.parts:
             require(part.model < len(forms), "model", f"a number below {len(forms)}", part.model, "see the models")
             forms[part.model].with_parameters(np.array(part.gp))
@@ -65,23 +70,57 @@ class Parts:
         inference: Inference | None = None,
     ) -> Belief:
         """The posteriors of all parts given the data, weighed by its evidence."""
-        known = {each.label: each for each in instruments} | {each.label: each for each in data.instruments}
-        forms = [structure(each) for each in processes]
-        found, used = [], []
-        sites: Sites | None = None
+        several = (*instruments, *data.instruments)
+        known = {each.label: each for each in several}
+        forms = [structure(each, several) for each in processes]
+        models, used = [], []
         for part in self.parts:
-            form = forms[part.model]
             own = {label: _with(each, part.instruments.get(label)) for label, each in known.items()}
-            process = form.with_parameters(np.array(part.gp))
+            process = forms[part.model].with_parameters(np.array(part.gp))
             seen = process.fitting(data.with_instruments({each: own[each.label] for each in data.instruments}))
-            start: Sites | None = None if seen.layout.gaussian else sites
-            posterior = warn_about(solve(process.mean, process.kernel, seen, method_for(seen.layout, inference), start))
-            sites = posterior.sites if sites is None else sites
-            found.append(posterior)
+            models.append((process.mean, process.kernel, seen))
             used.append(own)
-        logs = np.array([p.log_weight + q.log_evidence for p, q in zip(self.parts, found, strict=True)])
+        solved = _solved(models, inference)
+        kept = [s for s, each in enumerate(solved) if each is not None]
+        if len(kept) < len(solved):
+            warnings.warn(
+                f"{len(solved) - len(kept)} of the {len(solved)} settings of the hyperparameters are left out of the "
+                "belief: inference does not settle there; answers that allow outliers may contradict the others",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        found = [warn_about(each) for each in solved if each is not None]
+        logs = np.array([self.parts[s].log_weight + q.log_evidence for s, q in zip(kept, found, strict=True)])
         log_evidence = float(logsumexp(logs))
-        return Belief(found, np.exp(logs - log_evidence), used, [p.model for p in self.parts], log_evidence)
+        numbers = [self.parts[s].model for s in kept]
+        return Belief(found, np.exp(logs - log_evidence), [used[s] for s in kept], numbers, log_evidence)
+
+
+def _solved(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
+    """The posterior under each model of the same answers: the first from the beginning, the others from where all of
+    them together have come from there. None where inference does not settle, as long as it does under one of them."""
+    layout = models[0][2].layout
+    method = method_for(layout, inference)
+    found: list[Posterior | None] = []
+    start: Sites | None = None
+    near: Settled | None = None
+    trouble: NumericalError | None = None
+    for s, (mean, kernel, data) in enumerate(models):
+        try:
+            if near is not None and near.residual[s] < 1.0:
+                found.append(solve(mean, kernel, data, method, near.sites(s), near.cov[s]))
+            else:
+                found.append(solve(mean, kernel, data, method, start))
+        except NumericalError as why:
+            trouble = why
+            found.append(None)
+            continue
+        if start is None and not layout.gaussian and isinstance(method, EP) and len(models) > 1:
+            start = found[s].sites  # type: ignore[union-attr]
+            near = settle_models(models, start, method.tolerance)
+    if trouble is not None and all(each is None for each in found):
+        raise trouble
+    return found
 
 
 def _with(instrument: Instrument, parameters: tuple[float, ...] | None) -> Instrument:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gainful.coordinates import Coordinates
 from gainful.data import Data
 from gainful.instruments.base import Instrument
-from gainful.parameters import IDENTITY, LOG, Slot
-from gainful.priors import Beta, Fixed, LogNormal, Normal, Prior
+from gainful.parameters import FISHER, IDENTITY, LOG, Slot
+from gainful.priors import Beta, Fixed, LogNormal, Normal, Prior, Uniform
 from gainful.space import Places, coordinates_of
 
 __all__ = ["CONVENTION", "LEVEL", "NOISE", "Scale", "Typical", "default_prior", "default_priors", "scale_of", "typical"]
@@ -48,37 +48,51 @@ class Scale:
 
     def over(self, dims: tuple[int, ...] | None) -> tuple[float, float, int]:
         """Mean middle and mean range of some dimensions (None: all), and in how many of them places differ."""
-        chosen = list(range(len(self.range)) if dims is None else dims)
+        known = len(self.range)
+        chosen = [d for d in (range(known) if dims is None else dims) if d < known]
+        if not chosen:  # before the first answer, and without a space
+            return 0.0, 1.0, 0
         some = [d for d in chosen if self.varies[d]] or chosen
         return float(np.mean(self.middle[some])), float(np.mean(self.range[some])), int(np.sum(self.varies[chosen]))
 
 
-def scale_of(data: Data, space: Places | None, instruments: Iterable[Instrument] = ()) -> Scale:
+def scale_of(
+    data: Data, space: Places | None, instruments: Iterable[Instrument] = (), output: int | None = None
+) -> Scale:
     """From the space's bounds where there are any, from the data otherwise; the function's spread from what answers
-    say of it, or else from what the instruments are made for, also those that have not answered yet."""
-    if space is not None:
-        seen = coordinates_of(space)
-        width = np.array([column.width for column in seen.columns], dtype=float)
-        middle, varies = _middle(seen, space), np.array([column.varies for column in seen.columns], dtype=bool)
-        if len(data) and seen.is_identity and data.layout.places.shape[1] > len(width):
-            numbers = data.layout.places[:, -1]  # of the function, where there are several
-            width = np.append(width, max(float(np.ptp(numbers)), 1.0))
-            middle, varies = np.append(middle, float(np.mean(numbers))), np.append(varies, np.ptp(numbers) > 0.0)
-    else:
+    say of it, or else from what the instruments are made for, also those that have not answered yet. Of several
+    functions, `output` is the code of the one that it is about."""
+    several = [*data.instruments, *instruments]
+    middle, width, varies = _inputs(data, space, any(each.outputs is not None for each in several))
+    some = [each for each in several if output is None or output in (each.outputs or ())]
+    mentioned = _mentioned(data, output)
+    centre, spread = _spread(mentioned)
+    if spread > 0.0:
+        return Scale(middle, width, varies, centre, spread, True)
+    apart, spread = _spread(_thresholds(some))
+    centre = centre if len(mentioned) else apart
+    if spread > 0.0:
+        return Scale(middle, width, varies, centre, spread, True)
+    stated, spread = _usual(some)
+    return Scale(middle, width, varies, centre, spread, is_known=False, is_conventional=not stated)
+
+
+def _inputs(data: Data, space: Places | None, outputs: bool) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Middle, range and whether it varies, of each column that kernels see; of several functions the last is the
+    function's number."""
+    if space is None:
         places = data.layout.places if len(data) else np.zeros((1, 1))
         low, high = places.min(axis=0), places.max(axis=0)
-        middle, varies = 0.5 * (low + high), high > low
-        width = np.where(varies, high - low, 1.0)
-    centre, spread = _spread(_mentioned(data))
-    if spread > 0.0:
-        return Scale(middle, width, varies, centre, spread, True)
-    several = [*data.instruments, *instruments]
-    apart, spread = _spread(_thresholds(several))
-    centre = centre if len(data) and len(_mentioned(data)) else apart
-    if spread > 0.0:
-        return Scale(middle, width, varies, centre, spread, True)
-    stated, spread = _usual(several)
-    return Scale(middle, width, varies, centre, spread, is_known=False, is_conventional=not stated)
+        varies = high > low
+        return 0.5 * (low + high), np.where(varies, high - low, 1.0), varies
+    seen = coordinates_of(space)
+    width = np.array([column.width for column in seen.columns], dtype=float)
+    middle, varies = _middle(seen, space), np.array([column.varies for column in seen.columns], dtype=bool)
+    if not outputs:
+        return middle, width, varies
+    numbers = data.layout.places[:, -1] if len(data) else np.zeros(1)
+    reach = float(np.ptp(numbers))
+    return np.append(middle, float(np.mean(numbers))), np.append(width, max(reach, 1.0)), np.append(varies, reach > 0.0)
 
 
 def _spread(values: Array) -> tuple[float, float]:
@@ -100,9 +114,10 @@ def _middle(seen: Coordinates, space: Places) -> Array:
     return np.asarray(seen(ends).mean(axis=0))
 
 
-def _mentioned(data: Data) -> Array:
-    """Numbers in the function's unit that the answers speak of."""
-    found = [batch.instrument.mentioned(batch.answers) for batch in data.batches]
+def _mentioned(data: Data, output: int | None = None) -> Array:
+    """Numbers in the function's unit that the answers speak of; of several functions, of one."""
+    batches = [each for each in data.batches if output is None or output in (each.instrument.outputs or ())]
+    found = [batch.instrument.mentioned(batch.answers) for batch in batches]
     values = np.concatenate([np.zeros(0), *found])
     return values[np.isfinite(values)]
 
@@ -118,6 +133,8 @@ def _usual(instruments: Sequence[Instrument]) -> tuple[bool, float]:
     usual = []
     for each in instruments:
         channel = each.channel() if each.is_predictable else None
+        if each.alike:  # classes, whose functions are measured by a noise of one
+            usual.append((False, CONVENTION))
         if channel is not None and channel.noise > 0.0:
             stated = all(said for slot, said in zip(each.slots, each.stated, strict=True) if slot.role == "noise")
             usual.append((stated, float(channel.noise) * (1.0 / NOISE if channel.is_number else CONVENTION)))
@@ -146,7 +163,7 @@ def typical(slot: Slot, value: float, scale: Scale, siblings: int) -> Typical | 
             return Typical(0.0, width / 3.0, 1.0)
         case "variance":
             # Wide, since values that lie close together say little of how far the function goes.
-            return Typical(0.0, scale.spread**2, 2.5 if scale.is_known else 1.0)
+            return Typical(0.0, scale.spread**2, 4.0 if scale.is_known else 1.0)
         case "slope":
             return Typical(0.0, (scale.spread / reach) ** 2, 1.5)
         case "amplitude":
@@ -174,7 +191,7 @@ def typical(slot: Slot, value: float, scale: Scale, siblings: int) -> Typical | 
 def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prior:
     """The prior of one parameter, by its role."""
     if slot.role == "correlation":
-        return Beta(1.0, 1.0)
+        return Uniform(-1.0, 1.0) if slot.transform == FISHER else Beta(1.0, 1.0)
     found = typical(slot, value, scale, siblings)
     if found is None:
         return Fixed()
@@ -192,9 +209,11 @@ def siblings_of(slots: Sequence[Slot], scale: Scale) -> list[int]:
 
 
 def default_priors(slots: Sequence[Slot], values: Array, data: Data, space: Places | None) -> list[Prior]:
-    """One prior per slot."""
+    """One prior per slot; of several functions, of the function that it is about."""
     scale = scale_of(data, space)
     return [
-        default_prior(slot, float(value), scale, like)
+        default_prior(
+            slot, float(value), scale if slot.output is None else scale_of(data, space, (), slot.output), like
+        )
         for slot, value, like in zip(slots, values, siblings_of(slots, scale), strict=True)
     ]

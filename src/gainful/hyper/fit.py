@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,21 +16,23 @@ from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.hyper.problem import Problem
 from gainful.inference.ep import EP
+from gainful.inference.evidence import UNSETTLED
 from gainful.inference.posterior import Posterior, solve
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import warn_if_jittered
-from gainful.parameters import IDENTITY, LOG, LOGIT, Slot, natural, to_theta
+from gainful.parameters import FISHER, IDENTITY, LOG, LOGIT, Slot, natural, to_theta
 from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
 from gainful.process import Process
 
-__all__ = ["Fitted", "draw", "fit"]
+__all__ = ["Fitted", "climb", "draw", "fit"]
 
 Array = NDArray[np.float64]
 
 _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from where it was, in theta
 _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
+_CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 
 
@@ -101,29 +103,35 @@ def fit(
     begins = _starts(problem, starts, rng)
     if not len(problem.free):
         value = problem.log_density(problem.theta)[0]
-        return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")], [])
-    bounds = [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
+        return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")])
+    return _finish(problem, climb(problem, begins, _ENOUGH))
+
+
+Found = tuple[float, Array, bool, str]
+
+
+def climb(problem: Problem, begins: Iterable[Array], enough: float) -> list[Found]:
+    """Where the searches from each of these free parts of theta end, best first; two steps that gain no more than
+    `enough`, relative to log p(answers, theta), are the last."""
     found: list[Found] = []
     for start in begins:
         best = max((each[0] for each in found), default=-np.inf)
-        found.append(_search(problem, start, bounds, best))
+        found.append(_search(problem, start, best, enough))
     found = [each for each in found if np.isfinite(each[0])]
     if not found:
         raise NumericalError(
             "no start gave a finite evidence: the answers contradict the model for every hyperparameter that was "
             "tried; check the units of X and the answers, and the instruments' noise"
         )
-    return _finish(problem, sorted(found, key=lambda each: -each[0]), bounds)
+    return sorted(found, key=lambda each: -each[0])
 
 
-Found = tuple[float, Array, bool, str]
-
-
-def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]], best: float) -> Found:
+def _search(problem: Problem, start: Array, best: float, satisfied: float) -> Found:
     """One start: the density reached, theta there, whether the search was satisfied, and what it says of itself.
 
     A start that slows down below `best`, what another has reached, is not followed to the end.
     """
+    bounds = _every_bound(problem)
     # Sites need not be final on the way: EP's evidence is stationary in them.
     loose = (
         replace(problem.inference, tolerance=max(1e-7, problem.inference.tolerance))
@@ -142,7 +150,8 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]], b
         full[problem.free] = part
         try:
             value, gradient, evidence = rough.log_density(full, sites)
-            usable = bool(np.isfinite(value) and np.all(np.isfinite(gradient)))
+            settled = evidence.convergence.residual < UNSETTLED
+            usable = bool(settled and np.isfinite(value) and np.all(np.isfinite(gradient)))
         except NumericalError:
             usable = False
         if not usable:
@@ -158,7 +167,7 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]], b
         nonlocal gains, value, enough
         now = float(intermediate_result.fun) * size
         gains, value = (gains[1], value - now), now
-        enough = max(gains) <= (_SLOW if -now < best + _SLOW else _ENOUGH * max(abs(now), 1.0))
+        enough = max(gains) <= (_SLOW if -now < best + _SLOW else satisfied * max(abs(now), 1.0))
         if enough:
             raise StopIteration
 
@@ -182,8 +191,9 @@ def _search(problem: Problem, start: Array, bounds: list[tuple[float, float]], b
     return reached, theta, settled, message
 
 
-def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, float]]) -> Fitted:
+def _finish(problem: Problem, found: list[Found]) -> Fitted:
     value, theta, success, message = found[0]
+    bounds = _every_bound(problem)
     at_end = [
         problem.names[i]
         for i, (low, high) in zip(problem.free, bounds, strict=True)
@@ -206,6 +216,10 @@ def _finish(problem: Problem, found: list[Found], bounds: list[tuple[float, floa
     return Fitted(problem, theta, gp, data, final, value, converged, message, tried)
 
 
+def _every_bound(problem: Problem) -> list[tuple[float, float]]:
+    return [_bounds(problem.priors[i], problem.slots[i], problem.theta[i]) for i in problem.free]
+
+
 def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
     """Where theta may go: as far as the prior has any mass to speak of, or five decades either way without a prior."""
     if isinstance(prior, Flat):
@@ -215,6 +229,8 @@ def _bounds(prior: Prior, slot: Slot, here: float) -> tuple[float, float]:
         if (slot.transform == LOG) == isinstance(prior, LogNormal):
             return middle - 10.0 * spread, middle + 10.0 * spread
     low, middle, high = (prior.quantile(u) for u in (1e-12, 0.5, 1.0 - 1e-12))
+    if slot.transform == FISHER:
+        return to_theta(slot, max(low, -_CLOSEST)), to_theta(slot, min(high, _CLOSEST))
     if slot.transform != IDENTITY:
         low = max(low, 1e-10 * middle)
     if slot.transform == LOGIT:

@@ -36,6 +36,7 @@ _FLATTEST = 0.05  # the least curvature: 4.5 in theta is as far as one standard 
 _REACH = float(np.sqrt(2.0))  # in standard deviations, where a Normal density has fallen by one nat
 _STRETCH = (0.4, 2.5)
 _ROUGH, _FINE = 1e-3, 1e-8  # EP's tolerance for an evidence, and for differences of its gradient
+_PATIENCE = 60  # iterations of EP, in the search for hyperparameters
 _POLISH = 12  # Newton steps at most
 
 
@@ -66,19 +67,18 @@ class Mode:
         out[self.problem.free] += offset
         return out
 
-    def log_density_at(self, theta: Array) -> float:
-        """log p(answers, theta), −inf where double precision fails."""
-        try:
-            return self._rough.log_density_alone(theta, self.sites)
-        except NumericalError:
-            return -np.inf
+    def log_densities(self, thetas: Array) -> tuple[Array, Array]:
+        """log p(answers | theta), −inf where double precision fails, and log p(theta), for the rows of (S, P)."""
+        return self._rough.log_densities(thetas, self.sites)
 
 
 def loosened(problem: Problem, tolerance: float) -> Problem:
     """The problem with EP ended sooner: its evidence is stationary in the sites, and is off by the square of that."""
     if not isinstance(problem.inference, EP):
         return problem
-    return replace(problem, inference=replace(problem.inference, tolerance=max(tolerance, problem.inference.tolerance)))
+    most = min(_PATIENCE, problem.inference.max_iterations)  # where it takes longer, no belief is to be found either
+    ended = replace(problem.inference, tolerance=max(tolerance, problem.inference.tolerance), max_iterations=most)
+    return replace(problem, inference=ended)
 
 
 def curvature(problem: Problem, theta: Array, sites: Sites | None) -> Array:
@@ -95,8 +95,11 @@ def curvature(problem: Problem, theta: Array, sites: Sites | None) -> Array:
 
 
 def find_mode(problem: Problem, theta: Array, sites: Sites | None) -> Mode:
-    """The mode near theta, where a search has ended: Newton steps, as long as they gain, to the last digits of EP."""
-    problem, free = loosened(problem, _FINE), problem.free
+    """The mode near theta, where a search has ended: Newton steps, as long as they gain, to the last digits of EP.
+
+    The curvature is that of the mode itself, so that nothing depends on the way there.
+    """
+    problem, free, begin = loosened(problem, _FINE), problem.free, theta
     value, gradient, found = problem.log_density(theta, sites)
     H = curvature(problem, theta, found.sites)
     for _ in range(_POLISH):
@@ -115,6 +118,8 @@ def find_mode(problem: Problem, theta: Array, sites: Sites | None) -> Mode:
         ):
             break
         theta, (value, gradient, found) = new, there
+    if np.max(np.abs(theta - begin), initial=0.0) > 1e-9:
+        H = curvature(problem, theta, found.sites)
     return Mode(problem, theta, H, value, found.sites)
 
 
@@ -133,7 +138,9 @@ def spread_points(mode: Mode) -> Points:
     if not k:
         return Points(mode.theta[None], np.zeros(1), np.zeros(1))
     sd, axes = mode.axes
-    stretch = np.array([[_stretch(mode, axes[:, i] * sd[i] * side) for i in range(k)] for side in (1.0, -1.0)])
+    ends = np.stack([mode.moved(_REACH * sd[i] * side * axes[:, i]) for side in (1.0, -1.0) for i in range(k)])
+    evidence, prior = mode.log_densities(ends)
+    stretch = _stretch(mode.log_density - evidence - prior).reshape(2, k)
     z, log_volume = scattered(k)
     each = np.where(z > 0.0, stretch[0], np.where(z < 0.0, stretch[1], 0.5 * (stretch[0] + stretch[1])))
     theta = np.stack([mode.moved(axes @ (sd * move)) for move in each * z])
@@ -141,10 +148,9 @@ def spread_points(mode: Mode) -> Points:
     return Points(theta, log_volume, (each * z)[:, int(np.argmax(sd))])
 
 
-def _stretch(mode: Mode, axis: Array) -> float:
-    """By how much a standard deviation this way is longer than the curvature says."""
-    fall = mode.log_density - mode.log_density_at(mode.moved(_REACH * axis))
-    return float(np.clip(1.0 / np.sqrt(max(fall, 1e-3)), *_STRETCH))
+def _stretch(fall: Array) -> Array:
+    """By how much a standard deviation is longer than the curvature says, where the density falls by this at _REACH."""
+    return np.clip(1.0 / np.sqrt(np.maximum(fall, 1e-3)), *_STRETCH)
 
 
 def thinned(log_weight: Array, along: Array, most: int) -> tuple[NDArray[np.intp], Array]:

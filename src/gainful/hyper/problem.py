@@ -19,7 +19,7 @@ from gainful.checks import require
 from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.hyper.defaults import default_priors
-from gainful.inference.evidence import Evidence, evidence_and_gradient, log_evidence
+from gainful.inference.evidence import Evidence, evidence_and_gradient, log_evidences
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -131,11 +131,20 @@ class Problem:
         found = evidence_and_gradient(gp.mean, gp.kernel, data, self.inference, start, instruments=learned)
         return found, np.concatenate([found.kernel, found.mean, *found.instruments])
 
-    def log_density_alone(self, theta: Array, start: Sites | None = None) -> float:
-        """log p(answers, theta), without its gradient."""
-        gp, data = self.at(theta)
-        found = log_evidence(gp.mean, gp.kernel, data, self.inference, None if data.layout.gaussian else start)
-        return found + log_density_in_theta(self.priors, self.slots, theta)[0]
+    def log_densities(self, thetas: Array, start: Sites | None = None) -> tuple[Array, Array]:
+        """log p(answers | theta), −inf where double precision fails, and log p(theta), for the rows of (S, P)."""
+        prior = np.array([log_density_in_theta(self.priors, self.slots, theta)[0] for theta in thetas])
+        found, places = [], []
+        for s, theta in enumerate(thetas):
+            try:
+                found.append(self.at(theta))
+                places.append(s)
+            except NumericalError:
+                continue
+        evidence = np.full(len(thetas), -np.inf)
+        if found:
+            evidence[places] = log_evidences([(gp.mean, gp.kernel, data) for gp, data in found], self.inference, start)
+        return evidence, prior
 
     def log_density(self, theta: Array, start: Sites | None = None) -> tuple[float, Array, Evidence]:
         """log p(answers, theta) and its gradient in all of theta; the density is per unit of theta."""

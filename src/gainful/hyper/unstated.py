@@ -9,32 +9,41 @@ What was stated is kept, unless it was given a prior.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Data
-from gainful.errors import InvalidInput
 from gainful.hyper.defaults import CONVENTION, LEVEL, NOISE, Scale, default_prior, scale_of, siblings_of, typical
+from gainful.hyper.outputs import outputs_of, together
 from gainful.hyper.problem import Problem, called
 from gainful.inference.solution import Inference
 from gainful.instruments.base import Instrument
-from gainful.kernels.base import Constant
+from gainful.kernels.base import Constant, On, Sum
+from gainful.kernels.outputs import Coregionalised
 from gainful.kernels.warped import Warped
 from gainful.means import ConstantMean, UnknownMean
 from gainful.parameters import LOG
-from gainful.priors import Fixed, Prior
+from gainful.priors import Beside, Fixed, Prior
 from gainful.process import Process
 
 __all__ = ["Opened", "open_up", "readable", "structure"]
 
 Array = NDArray[np.float64]
 
+_NONE = np.zeros(0, dtype=bool)
 
-def structure(process: Process) -> Process:
-    """The process with a parameter for all that was not stated; what each is worth is for `open_up` to say."""
+
+def structure(process: Process, instruments: Iterable[Instrument] = ()) -> Process:
+    """The process with a parameter for all that was not stated; what each is worth is for `open_up` to say.
+
+    Where instruments see several functions, it is one over all of them.
+    """
+    outputs = outputs_of(instruments) if process.space is not None and not process.is_stated else None
+    if outputs is not None:
+        return together(process, outputs)
     dimensions = 0 if process.space is None else len(process.space.names)
     kernel, mean = process.kernel.widened(dimensions), process.mean
     if isinstance(mean, UnknownMean):
@@ -45,17 +54,23 @@ def structure(process: Process) -> Process:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What there is to learn: a problem at typical values, and the scale that they follow from."""
+    """What there is to learn: a problem at typical values, and the scales that they follow from, one for each slot."""
 
     problem: Problem
-    scale: Scale
+    scales: tuple[Scale, ...]
+    scale: Scale  # of the function, or of all functions together
+    by_output: Mapping[int, Scale]
+
+    def readable(self, instrument: Instrument) -> Instrument:
+        """The instrument with a typical noise, where it was not stated and anything says what that is."""
+        return readable(instrument, _seen_by(instrument, self.scale, self.by_output))
 
     def rounded(self, theta: Array, decimals: int) -> Array:
         """The parameters at theta, each a round number of its units: the same whatever the units are."""
         slots, out = self.problem.slots, self.problem.parameters.copy()
         alike = siblings_of(slots, self.scale)
         for i in self.problem.free:
-            found = typical(slots[i], float(out[i]), self.scale, alike[i])
+            found = typical(slots[i], float(out[i]), self.scales[i], alike[i])
             if found is None:
                 out[i] = slots[i].transform.from_theta(np.round(theta[i], decimals))
             elif slots[i].transform == LOG:
@@ -70,33 +85,102 @@ def open_up(
 ) -> Opened:
     """The problem of learning from the data what was not stated; `instruments` may answer later."""
     data, several = process.fitting(data), tuple(instruments)
-    numbered = [each.label for each in (*data.instruments, *several) if each.outputs is not None]
-    if numbered:  # the number of a function is no distance
-        expected = "a kernel that is wholly stated, for instruments that see several functions or classes"
-        remedy = "say how the functions go together, without a space: see the page on instruments"
-        raise InvalidInput("gp", expected, f"unstated parameters, and {numbered}", remedy)
     scale = scale_of(data, process.space, several)
-    wide = structure(process)
+    wide = structure(process, (*several, *data.instruments))
+    by_output = _by_output(wide, data, several)
+    scales = _scales(wide, scale, by_output)
     given = _spread_over(process.priors, wide.names)
     values, stated = wide.parameters, wide.stated
     for i, (slot, like) in enumerate(zip(wide.slots, siblings_of(wide.slots, scale), strict=True)):
-        found = typical(slot, float(values[i]), scale, like)
+        found = typical(slot, float(values[i]), scales[i], like)
         if not stated[i] and found is not None:
             values[i] = found.unit if slot.transform == LOG else found.location
-        given.setdefault(slot.name, Fixed() if stated[i] else default_prior(slot, float(values[i]), scale, like))
-    if isinstance(process.mean, UnknownMean):
-        level, centre = wide.kernel.size - 1, len(values) - 1
-        values[level], values[centre] = (LEVEL * scale.spread) ** 2, scale.centre
-        given |= {wide.names[level]: Fixed(), wide.names[centre]: Fixed()}
-    read = {each: readable(each, scale) for each in data.instruments}
-    kept = np.concatenate([np.zeros(0, dtype=bool), *(_kept(each, scale) for each in data.instruments)])
+        given.setdefault(slot.name, Fixed() if stated[i] else default_prior(slot, float(values[i]), scales[i], like))
+    for i, value in _kept_of(process, wide, scales):
+        values[i], given[wide.names[i]] = value, Fixed()
+    read = {each: readable(each, _seen_by(each, scale, by_output)) for each in data.instruments}
     problem = Problem.of(wide.with_parameters(values), data.with_instruments(read), None, inference)
-    for slot, is_kept in zip(problem.slots[wide.size :], kept, strict=True):
+    owners = [each for each in problem.data.instruments for _ in each.slots]
+    own = [_seen_by(each, scale, by_output) for each in owners]
+    kept = [_kept(each, _seen_by(each, scale, by_output)) for each in data.instruments]
+    for slot, is_kept, owner in zip(problem.slots[wide.size :], np.concatenate([_NONE, *kept]), owners, strict=True):
         if slot.name in process.priors:
             given[slot.name] = process.priors[slot.name]
         elif is_kept:
             given[slot.name] = Fixed()
-    return Opened(Problem.of(problem.gp, problem.data, given, inference), scale)
+        elif slot.role == "noise":
+            beside = _beside(wide.with_parameters(values), given, owner)
+            given |= {} if beside is None else {slot.name: beside}
+    found_scales = (*scales, *own)
+    return Opened(Problem.of(problem.gp, problem.data, given, inference), found_scales, scale, by_output)
+
+
+def _by_output(wide: Process, data: Data, instruments: tuple[Instrument, ...]) -> dict[int, Scale]:
+    """The scale of each of several functions, by its code."""
+    outputs = outputs_of((*instruments, *data.instruments))
+    codes = () if outputs is None else outputs.codes
+    return {code: scale_of(data, wide.space, instruments, code) for code in codes}
+
+
+def _scales(wide: Process, scale: Scale, by_output: Mapping[int, Scale]) -> list[Scale]:
+    """The scale that each of a process's parameters goes by: its output's; of several functions what they share is
+    relative to theirs, and has the unit one."""
+    shared = replace(scale, centre=0.0, spread=1.0) if by_output else scale
+    return [shared if slot.output is None else by_output[slot.output] for slot in wide.slots]
+
+
+def _kept_of(process: Process, wide: Process, scales: Sequence[Scale]) -> Iterator[tuple[int, float]]:
+    """What of a process is not learned though nobody stated it: constants that are integrated exactly, and of several
+    functions a variance that all share, beside that of each."""
+    size, means = wide.kernel.size, wide.size - wide.kernel.size
+    if isinstance(process.mean, UnknownMean):
+        reach = _levels(wide)
+        levels = list(range(size - len(reach), size))
+        yield from ((i, (by * scales[i].spread) ** 2) for i, by in zip(levels, reach, strict=True))
+        yield from ((i, scales[i].centre) for i in range(size, size + means))
+    else:
+        levels = []
+    slots, stated = wide.slots[:size], wide.stated
+    mine = [i for i, slot in enumerate(slots) if slot.role == "variance" and i not in levels]
+    own = [i for i in mine if slots[i].output is not None]
+    shared = [i for i in mine if slots[i].output is None]
+    if own and shared:
+        if stated[shared].any():  # the variance of every output was said
+            yield from ((i, 1.0) for i in own if not stated[i])
+        else:
+            yield shared[0], 1.0
+
+
+def _levels(wide: Process) -> list[float]:
+    """How far unknown constants may lie from where they are expected, in spreads: one for each variance of theirs, the
+    last of the kernel's parameters. Classes that somebody has named occur: none is ahead of the others by far."""
+    inner = wide.kernel.base if isinstance(wide.kernel, Warped) else wide.kernel
+    assert isinstance(inner, Sum)
+    last = inner.right.base if isinstance(inner.right, On) else inner.right
+    if not isinstance(last, Coregionalised):
+        return [LEVEL]
+    return [1.0 if last.alike.count(kind) > 1 else LEVEL for kind in range(last.size)]
+
+
+def _seen_by(instrument: Instrument, scale: Scale, by_output: Mapping[int, Scale]) -> Scale:
+    """The scale of the function that an instrument sees, the first of several."""
+    return by_output[instrument.outputs[0]] if by_output and instrument.outputs else scale
+
+
+def _beside(process: Process, given: Mapping[str, Prior], instrument: Instrument) -> Prior | None:
+    """A noise is expected in proportion to the root of the variance of what it is a noise of, where that is learned as
+    one number; None otherwise.
+
+    With the level as wide as it is, this makes bands after a few readings hold what they should whatever the amplitude:
+    the prior is nearly the one that is invariant under shift and scale.
+    """
+    seen = None if instrument.outputs is None else instrument.outputs[0]
+    at = [i for i, slot in enumerate(process.slots) if slot.role == "variance" and slot.output == seen]
+    free = [i for i in at if given[process.names[i]] != Fixed()]
+    if len(free) != 1:
+        return None
+    usual = float(process.parameters[free[0]])
+    return Beside(float(np.log(NOISE) + 0.5 * np.log(usual)), 1.0, process.names[free[0]], usual)
 
 
 def readable(instrument: Instrument, scale: Scale) -> Instrument:
