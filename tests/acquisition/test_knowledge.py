@@ -52,10 +52,7 @@ def test_the_mean_of_an_envelope_of_lines_is_that_of_its_corners(lines, steep):
     a, b = -np.abs(rng.normal(size=(20, lines))), steep * rng.normal(size=(20, lines))
     a[:, 0] = b[:, 0] = 0.0
     wanted = [_exact(*each) for each in zip(a, b, strict=True)]
-    np.testing.assert_allclose(mean_of_envelope(a, b), wanted, rtol=5e-3, atol=1e-11)
-    assert np.all(mean_of_envelope(a, b) <= np.array(wanted) + 1e-11)
-    if lines <= 3:
-        np.testing.assert_allclose(mean_of_envelope(a, b), wanted, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(mean_of_envelope(a, b), wanted, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -127,8 +124,8 @@ def test_of_several_posteriors_it_is_the_weighted_average():
 def test_rivals_that_cannot_win_are_left_out_and_change_nothing():
     sure = gf.GP(gf.SE(0.3)).condition(gf.Data().add(gf.Point(0.01), [[0.0], [0.5]], [3.0, -3.0]))
     goal = KnowledgeGradient(over=[[0.02], [0.48], [0.5], [0.52]])
-    ((_, _, rivals),) = goal.prepare(sure).parts
-    assert len(rivals) < 5
+    (part,) = goal.prepare(sure).parts
+    assert len(part.rivals) < 5
     alone = KnowledgeGradient(over=[[0.02]])
     lab = gf.Point(0.1)
     np.testing.assert_allclose(goal.score(sure, lab, [[0.1]]), alone.score(sure, lab, [[0.1]]), rtol=1e-12)
@@ -153,3 +150,20 @@ def test_gradients_are_those_of_the_scores(sign, several):
     up, down = (goal.score(belief, lab, PLACES + step) for step in (1e-5, -1e-5))
     np.testing.assert_allclose(slopes[:, 0], (up - down) / 2e-5, rtol=2e-3, atol=1e-5)
     assert goal.score_and_gradient(belief, gf.Binary(), PLACES) is None
+
+
+def test_an_instrument_of_another_output_has_the_slope_of_its_score():
+    """Its own place is no rival then: what counts is what it betrays of the places of the output that is sought."""
+    rng = np.random.default_rng(0)
+    space, X = gf.Space(gf.Real("x", 0, 1), gf.Real("z", 0, 1)), rng.random((12, 2))
+    f = np.sin(5 * X[:, 0]) + X[:, 1]
+    dear, cheap = gf.Point(output="dear"), gf.Point(output="cheap")
+    data = gf.Data(output="dear").add(dear, X[:5], f[:5]).add(cheap, X[5:], 2 * f[5:] + 1)
+    belief = gf.GP(space=space).condition(data)
+    prepared, places = KnowledgeGradient(over=rng.random((30, 2))).prepare(belief), rng.random((6, 2))
+    for instrument in (dear, cheap):
+        scores, slopes = prepared.score_and_gradient(belief, instrument, places)
+        np.testing.assert_allclose(scores, prepared.score(belief, instrument, places), rtol=1e-12)
+        for j, step in enumerate(1e-5 * np.eye(2)):
+            up, down = (prepared.score(belief, instrument, places + side * step) for side in (1, -1))
+            np.testing.assert_allclose(slopes[:, j], (up - down) / 2e-5, atol=1e-7)

@@ -6,6 +6,7 @@ import pytest
 import gainful as gf
 from gainful.acquisition import score_and_gradient
 from gainful.inference.fantasy import fantasize
+from gainful.inference.predicting import Predictor
 from gainful.information.gradient import information_and_gradient
 from gainful.selection import Option, choose
 from gainful.selection.choose import candidates
@@ -169,8 +170,8 @@ def test_random_type_is_best_at_its_place():
 def test_instruments_at_the_same_places_share_one_prediction(monkeypatch):
     post = mixed_posterior(np.random.default_rng(8))
     calls = []
-    original = type(post)._cross
-    monkeypatch.setattr(type(post), "_cross", lambda self, places: calls.append(len(places)) or original(self, places))
+    original = Predictor.cross
+    monkeypatch.setattr(Predictor, "cross", lambda self, places: calls.append(len(places)) or original(self, places))
     pool = gf.Pool(BOX.candidates(60, 0))
     choose(gf.Learn(), post, [Option(i, pool) for i in INSTRUMENTS[:5]], np.random.default_rng(0))
     assert calls == [60]

@@ -16,9 +16,10 @@ summed over (`lookahead`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,13 +27,19 @@ from scipy.special import ndtr
 
 from gainful.acquisition.base import AMOUNT
 from gainful.acquisition.lookahead import Step, over_steps
-from gainful.acquisition.optimum import MAXIMISE, ExpectedImprovement, require_sign
+from gainful.acquisition.optimum import (
+    MAXIMISE,
+    ExpectedImprovement,
+    measured_places,
+    require_sign,
+    sees_what_counts,
+)
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, queries_of, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
 from gainful.information.watched import Seen, Watched, covariances, see, watch_places
-from gainful.instruments import Instrument
+from gainful.instruments import Instrument, Point
 from gainful.numerics.memory import in_blocks
 
 __all__ = ["KnowledgeGradient", "mean_of_envelope"]
@@ -40,51 +47,68 @@ __all__ = ["KnowledgeGradient", "mean_of_envelope"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_CORNERS = np.linspace(-7.0, 7.0, 29)  # of z: beyond them lies 3e-12 of its mass
-_BEYOND = 7.0  # standard deviations: what is worse by that much on either side is never the best
+_CORNERS = np.array([-7.0, -2.0, -0.7, 0.0, 0.7, 2.0, 7.0])  # of z: beyond them lies 3e-12 of its mass
+_MOST_TURNS = 60
+_ROUNDING = 1e-14
+_LEADING = 3  # parts of a belief that many queries are ranked under
+_BEYOND = 6.0  # standard deviations of the difference: a rival worse by that much would add 1e-10 of one
+_SEES = Point(noise=1.0)  # any instrument that sees f at a place: its noise is not asked for
 
 
 def mean_of_envelope(a: Array, b: Array) -> Array:
     """E[max_r (a_r + b_r z)] for z ~ N(0, 1) and lines of which one is 0, so that it is not negative; (M, R) → (M,).
 
-    Winners are found at the corners of a grid, and between two with different winners also where those cross. A line
-    that wins nowhere but within a part of half a unit of z may be missed: the mean is then too low, by a thousandth as
-    a rule. Of three lines it is exact to 1e-9.
+    Exact but for z beyond 7 standard deviations.
 
     >>> mean_of_envelope(np.array([[0.0, 0.0], [0.0, -1.0]]), np.array([[0.0, 1.0], [0.0, 2.0]])).round(4).tolist()
     [0.3989, 0.3956]
     """
-    rows, lines, low, high = _segments(a, b)
-    under = a[rows, lines] * (ndtr(high) - ndtr(low)) + b[rows, lines] * (_pdf(low) - _pdf(high))
-    return np.maximum(np.bincount(rows, under, minlength=len(a)), 0.0)
+    wins, pulls = _slopes_of_envelope(a, b)
+    return _under(a, b, wins, pulls)
+
+
+def _under(a: Array, b: Array, wins: Array, pulls: Array) -> Array:
+    """The mean of the envelope from its slopes: it is linear in all lines together, (M,)."""
+    return np.maximum(np.einsum("mr,mr->m", a, wins) + np.einsum("mr,mr->m", b, pulls), 0.0)
 
 
 def _slopes_of_envelope(a: Array, b: Array) -> tuple[Array, Array]:
     """Derivatives of the mean in a and in b, (M, R) each: P(line r wins), and E[z where it does]."""
     rows, lines, low, high = _segments(a, b)
-    wins, pulls = np.zeros_like(a), np.zeros_like(b)
-    np.add.at(wins, (rows, lines), ndtr(high) - ndtr(low))
-    np.add.at(pulls, (rows, lines), _pdf(low) - _pdf(high))
-    return wins, pulls
+    flat = rows * a.shape[1] + lines
+    wins = np.bincount(flat, ndtr(high) - ndtr(low), minlength=a.size).reshape(a.shape)
+    pulls = np.bincount(flat, _pdf(low) - _pdf(high), minlength=a.size).reshape(a.shape)
+    return np.asarray(wins, dtype=np.float64), np.asarray(pulls, dtype=np.float64)
 
 
 def _segments(a: Array, b: Array) -> tuple[Index, Index, Array, Array]:
-    """The upper envelope of each row's lines as segments: which row, which line, from which z to which."""
+    """The upper envelope of each row's lines as segments: which row, which line, from which z to which.
+
+    A line that wins at both ends of a part wins all of it, for an envelope is convex. Where two lines i and k do, the
+    winner where they cross is one of them, and both are found; or it is a third, and either side is looked at again.
+    """
     winner = np.stack([np.argmax(a + b * z, axis=1) for z in _CORNERS], axis=1)
-    changes = winner[:, :-1] != winner[:, 1:]
-    same, cell = np.nonzero(~changes)
-    rows, cells = np.nonzero(changes)
+    rows, cells = np.nonzero(winner[:, :-1] != winner[:, 1:])
+    same, held = np.nonzero(winner[:, :-1] == winner[:, 1:])
+    found = [(same, winner[same, held], _CORNERS[held], _CORNERS[held + 1])]
     i, k, low, high = winner[rows, cells], winner[rows, cells + 1], _CORNERS[cells], _CORNERS[cells + 1]
-    turn = _crossing(a, b, rows, i, k)
-    j = np.argmax(a[rows] + b[rows] * turn[:, None], axis=1)
-    left = np.clip(np.where(j == i, turn, _crossing(a, b, rows, i, j)), low, high)
-    right = np.clip(np.where(j == k, turn, _crossing(a, b, rows, j, k)), left, high)
-    return (
-        np.concatenate([same, rows, rows, rows]),
-        np.concatenate([winner[same, cell], i, j, k]),
-        np.concatenate([_CORNERS[cell], low, left, right]),
-        np.concatenate([_CORNERS[cell + 1], left, right, high]),
-    )
+    for _ in range(_MOST_TURNS):
+        if not len(rows):
+            break
+        turn = np.clip(_crossing(a, b, rows, i, k), low, high)
+        heights = a[rows] + b[rows] * turn[:, None]
+        j, at = np.argmax(heights, axis=1), np.arange(len(rows))
+        level = np.maximum(heights[at, i], heights[at, k])
+        higher = heights[at, j] > level + _ROUNDING * np.abs(level)
+        done = ~higher
+        found += [(rows[done], i[done], low[done], turn[done]), (rows[done], k[done], turn[done], high[done])]
+        rows, i, j, k, low, turn, high = (each[higher] for each in (rows, i, j, k, low, turn, high))
+        rows, i, k = np.concatenate([rows, rows]), np.concatenate([i, j]), np.concatenate([j, k])
+        low, high = np.concatenate([low, turn]), np.concatenate([turn, high])
+    else:  # more lines than turns, of which those left out are lower by rounding
+        found.append((rows, i, low, high))
+    rows, lines, low, high = (np.concatenate(each) for each in zip(*found, strict=True))
+    return rows, lines, low, high
 
 
 def _crossing(a: Array, b: Array, rows: Index, i: Index, k: Index) -> Array:
@@ -134,32 +158,77 @@ class KnowledgeGradient:
 
     def prepare(self, belief: Posterior | Belief) -> _Prepared:
         """What does not depend on the queries, worked out once: the places that may become the best."""
-        return _Prepared(self, tuple((w, part, self._rivals(part)) for w, part in _parts(belief)))
+        if isinstance(belief, Posterior):
+            return _Prepared(self, (_View(1.0, belief, self._rivals(belief), {}),))
+        each = zip(belief.weights.tolist(), belief.posteriors, belief.instruments, strict=True)
+        return _Prepared(self, tuple(_View(w, p, self._rivals(p), own) for w, p, own in each if w > 0.0))
 
     def _rivals(self, belief: Posterior) -> Watched | None:
-        measured = belief.data.layout.places if len(belief.data) else None
-        given = None if self.over is None else np.asarray(self.over, dtype=float)
-        some = [each for each in (given, measured) if each is not None]
+        measured = measured_places(belief) if len(belief.data) else None
+        given = None if self.over is None else belief.data.completed(np.asarray(self.over, dtype=float))
+        some = [each for each in (given, measured) if each is not None and len(each)]
         if not some:
             return None
         rivals = watch_places(belief, np.unique(np.concatenate(some), axis=0))
-        mean, sd = self.sign * rivals.mean, np.sqrt(rivals.variance)
-        best = int(np.argmax(mean))
-        hopeful = mean + _BEYOND * sd >= mean[best] - _BEYOND * sd[best]
+        best = int(np.argmax(self.sign * rivals.mean))
+        beside = covariances(belief, _SEES, rivals.queries[best : best + 1], rivals)[0, 0]
+        apart = np.sqrt(np.maximum(rivals.variance + rivals.variance[best] - 2.0 * beside, 0.0))
+        hopeful = self.sign * (rivals.mean - rivals.mean[best]) + _BEYOND * apart >= 0.0
         half = None if rivals.half is None else rivals.half[:, hopeful]
         return Watched(rivals.queries[hopeful], rivals.mean[hopeful], rivals.variance[hopeful], half)
 
 
+class _Lines(NamedTuple):
+    """a and b of every place beside the best, (M, R + 1), the query's own place last; what is seen, its covariance with
+    every place, which is the best, (M, 1), and which of the others stands last once more where the query's own place
+    does not count."""
+
+    a: Array
+    b: Array
+    seen: Seen
+    cross: Array
+    best: Index
+    again: int
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """One posterior of a belief: its weight, the rivals under it, and the instruments that it has of its own."""
+
+    weight: float
+    posterior: Posterior
+    rivals: Watched | None
+    instruments: Mapping[str, Instrument]
+
+    def instrument(self, given: Instrument) -> Instrument:
+        """Its own instrument under this label; the one given where it has none, or one of another kind."""
+        own = self.instruments.get(given.label)
+        return own if own is not None and type(own) is type(given) else given
+
+    @cached_property
+    def pulled(self) -> Array | None:
+        """What derivatives need of the rivals, whatever moves."""
+        return None if self.rivals is None else self.posterior.pulled(self.rivals.queries)
+
+
 @dataclass(frozen=True, eq=False)
 class _Prepared:
-    """The knowledge gradient for the belief that it was prepared for: weights, posteriors, the rivals under each."""
+    """The knowledge gradient for the belief that it was prepared for: what each of its posteriors sees."""
 
     goal: KnowledgeGradient
-    parts: tuple[tuple[float, Posterior, Watched | None], ...]
+    parts: tuple[_View, ...]
     scale: ClassVar[str] = AMOUNT
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        return np.asarray(sum(w * self._of_one(part, instrument, places, rivals) for w, part, rivals in self.parts))
+        return self._mean(self.parts, instrument, places)
+
+    def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        """The score under the heaviest parts alone."""
+        heaviest = sorted(self.parts, key=lambda part: -part.weight)[:_LEADING]
+        return self._mean(heaviest, instrument, places) / sum(part.weight for part in heaviest)
+
+    def _mean(self, parts: Sequence[_View], instrument: Instrument, places: ArrayLike) -> Array:
+        return np.asarray(sum(part.weight * self._of_one(part, instrument, places) for part in parts))
 
     def score_and_gradient(
         self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike
@@ -168,58 +237,65 @@ class _Prepared:
         if channel is None or not channel.is_number or instrument.query != "place":
             return None
         total, slope = np.zeros(len(np.asarray(places))), np.zeros(np.shape(places))
-        for weight, part, rivals in self.parts:
-            if rivals is None:
+        for part in self.parts:
+            if part.rivals is None:
                 return None
-            a, b, seen, best = self._lines(
-                part, instrument, queries_of(part, instrument, places), rivals, channel.noise
-            )
-            by_a, by_b = _slopes_of_envelope(a, b)
-            np.put_along_axis(by_a, best, np.take_along_axis(by_a, best, axis=1) - 1.0, axis=1)
-            v, noise, sign = seen.cov[:, 0, 0], channel.noise**2, self.goal.sign
-            reading = np.where(seen.known, np.inf, np.sqrt(v + noise))
-            cross = covariances(part, instrument, np.asarray(places, dtype=float), rivals)[:, 0]
+            own = part.instrument(instrument)
+            queries, noise = queries_of(part.posterior, own, places), (own.channel() or channel).noise
+            lines = self._lines(part.posterior, own, queries, part.rivals, noise)
+            by_a, by_b = _slopes_of_envelope(lines.a, lines.b)
+            total += part.weight * _under(lines.a, lines.b, by_a, by_b)
+            np.put_along_axis(by_a, lines.best, np.take_along_axis(by_a, lines.best, axis=1) - 1.0, axis=1)
+            if not sees_what_counts(part.posterior, own):  # the last line is that of a rival, see `_lines`
+                by_b[:, lines.again] += by_b[:, -1]
+                by_a[:, -1], by_b[:, -1] = 0.0, 0.0
+            v, sign = lines.seen.cov[:, 0, 0], self.goal.sign
+            reading = np.where(lines.seen.known, np.inf, np.sqrt(v + noise**2))
             # b_r = c_r/√(v + noise²), of the place itself v/√(v + noise²)
-            by_v = by_b[:, -1] * (0.5 * v + noise) / reading**3
-            by_v -= 0.5 * np.sum(by_b[:, :-1] * cross, axis=1) / reading**3
+            by_v = by_b[:, -1] * (0.5 * v + noise**2) / reading**3
+            by_v -= 0.5 * np.sum(by_b[:, :-1] * lines.cross[:, :-1], axis=1) / reading**3
             in_cross = sign * by_b[:, :-1] / reading[:, None]
-            slope += weight * part.pullback(
-                instrument, places, sign * by_a[:, -1], sign * by_v, rivals.queries, in_cross
+            slope += part.weight * part.posterior.pullback(
+                own, places, sign * by_a[:, -1], sign * by_v, part.rivals.queries, in_cross, part.pulled
             )
-            total += weight * mean_of_envelope(a, b)
         return total, slope
 
-    def _of_one(self, belief: Posterior, instrument: Instrument, places: ArrayLike, rivals: Watched | None) -> Array:
-        queries, channel = queries_of(belief, instrument, places), instrument.channel()
+    def _of_one(self, part: _View, instrument: Instrument, places: ArrayLike) -> Array:
+        own, belief, rivals = part.instrument(instrument), part.posterior, part.rivals
+        queries, channel = queries_of(belief, own, places), own.channel()
         if rivals is None:
-            if instrument.query != "place":
+            if own.query != "place":
                 remedy = "give places that may be the best: KnowledgeGradient(over=places)"
                 raise InvalidInput("over", "places, for an instrument that sees several at once", None, remedy)
-            return ExpectedImprovement(sign=self.goal.sign).score(belief, instrument, places)  # beside its own mean
+            return ExpectedImprovement(sign=self.goal.sign).score(belief, own, places)  # beside its own mean
         if channel is None or not channel.is_number:
-            return over_steps(belief, instrument, queries, rivals, self._over_answers(instrument), means=True)
+            itself = own.query == "place" and sees_what_counts(belief, own)
+            return over_steps(belief, own, queries, rivals, self._over_answers(itself), means=True)
 
-        def of(part: slice) -> Array:
-            return mean_of_envelope(*self._lines(belief, instrument, queries[part], rivals, channel.noise)[:2])
+        def of(some: slice) -> Array:
+            lines = self._lines(belief, own, queries[some], rivals, channel.noise)
+            return mean_of_envelope(lines.a, lines.b)
 
         return in_blocks(of, len(queries), 8 * (len(rivals) + 1))
 
     def _lines(
         self, belief: Posterior, instrument: Instrument, queries: Array, rivals: Watched, noise: float
-    ) -> tuple[Array, Array, Seen, Index]:
-        """a and b of every place beside the best, (M, R + 1), the query's own place last; what is seen, and which is
-        the best, (M, 1)."""
+    ) -> _Lines:
         seen = see(belief, instrument, queries)
         v, n = seen.cov[:, :, 0], len(queries)
         cross = np.concatenate([covariances(belief, instrument, queries, rivals)[:, 0], v], axis=1)
         cross[seen.known] = 0.0
         a = self.goal.sign * np.concatenate([np.broadcast_to(rivals.mean, (n, len(rivals))), seen.mean], axis=1)
+        again = int(np.argmax(a[0, :-1]))
+        if not sees_what_counts(belief, instrument):  # its own place is then no rival: once more the best of them
+            a[:, -1], cross[:, -1] = a[:, again], cross[:, again]
         b = self.goal.sign * cross / np.sqrt(v + noise**2)
         best = np.argmax(a, axis=1)[:, None]
-        return a - np.take_along_axis(a, best, axis=1), b - np.take_along_axis(b, best, axis=1), seen, best
+        a, b = a - np.take_along_axis(a, best, axis=1), b - np.take_along_axis(b, best, axis=1)
+        return _Lines(a, b, seen, cross, best, again)
 
-    def _over_answers(self, instrument: Instrument) -> Any:
-        own, sign = instrument.query == "place", self.goal.sign
+    def _over_answers(self, own: bool) -> Any:
+        sign = self.goal.sign
 
         def gain(step: Step) -> Array:
             after, now = sign * step.mean, sign * step.watched.mean[None]
@@ -232,10 +308,3 @@ class _Prepared:
             return np.where(step.seen.known, 0.0, found)
 
         return gain
-
-
-def _parts(belief: Posterior | Belief) -> Iterator[tuple[float, Posterior]]:
-    if isinstance(belief, Posterior):
-        yield 1.0, belief
-    else:
-        yield from zip(belief.weights.tolist(), belief.posteriors, strict=True)

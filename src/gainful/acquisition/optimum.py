@@ -23,6 +23,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 
 from gainful.acquisition.base import AMOUNT, LOG, SIGNED
 from gainful.checks import is_number, require, require_finite, require_not_negative
+from gainful.coordinates import output_code
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, parts_of, require_askable
 from gainful.inference.posterior import Posterior
@@ -87,9 +88,22 @@ def _mean_excess(a: Array) -> Array:
 
 def best_mean(belief: Posterior | Belief, sign: int = MAXIMISE) -> float | None:
     """The best posterior mean, largest sign · E[f], at the places that are measured; None before the first answer."""
-    if not len(belief.data):
-        return None
-    return float(sign * np.max(sign * belief.mean(belief.data.layout.places)))
+    places = measured_places(belief) if len(belief.data) else ()
+    return float(sign * np.max(sign * belief.mean(places))) if len(places) else None
+
+
+def measured_places(belief: Posterior | Belief) -> Array:
+    """The places of the answers, (N, d); of several functions, where one is meant, those where that one was seen."""
+    places, output = belief.data.layout.places, belief.data.output
+    if output is None or belief.data.coordinates == belief.data.dimensions:
+        return places
+    return np.asarray(places[places[:, -1] == output_code(output)])
+
+
+def sees_what_counts(belief: Posterior | Belief, instrument: Instrument) -> bool:
+    """Whether an instrument sees the function whose optimum is sought, where there are several."""
+    output, outputs = belief.data.output, instrument.outputs
+    return output is None or outputs is None or outputs == (output_code(output),)
 
 
 def improvement_spread(v: Array, noise: float) -> Array:
@@ -117,6 +131,9 @@ def _gains(
     require_askable(belief, instrument, places)
     if instrument.query != "place":
         raise InvalidInput("instrument", "one that sees a place", instrument, "the optimum is sought place by place")
+    if not sees_what_counts(belief, instrument):
+        expected = f"one that sees the output that is to be improved, {belief.data.output!r}"
+        raise InvalidInput("instrument", expected, instrument, "goal='minimise' or 'maximise' takes the others too")
     parts = parts_of(belief, instrument, places)
     seen = [part.posterior.marginals(part.instrument, part.places) for part in parts]
     best: Array | float | None = best_mean(belief, sign) if incumbent is None else incumbent

@@ -19,7 +19,8 @@ from gainful.acquisition.base import AMOUNT
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, require_askable
-from gainful.inference.posterior import Posterior, Predictive
+from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.information import quadrature
 from gainful.information.entropy import of_channel, of_probabilities, of_reading
 from gainful.information.mixture import disagreement, rounding, several

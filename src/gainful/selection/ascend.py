@@ -25,7 +25,8 @@ __all__ = ["ascend"]
 
 Array = NDArray[np.float64]
 
-_STEPS = 40
+_STEPS, _LOOKS = 40, 60  # of a climb; a score with an edge along its top would be looked at for ever
+_GLANCES = 15  # of a climb from a neighbour, to see whether it is the better one
 _AROUND, _REACHES = 64, (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)  # of the box
 _DIFFERENCE = 1e-5  # of the box, for acquisitions that have no gradient of their own
 _ROUNDS = 12  # of neighbours
@@ -49,7 +50,11 @@ def ascend(
     if chart.mixtures:  # once more from the faces that it came to, where the slopes are others
         reached, heights = _climb(scoring, instrument, chart, reached, distinct)
     if chart.discrete:
+        before = heights
         reached, heights = _alternate(scoring, instrument, chart, reached, heights, distinct)
+        top = np.array([first_best(heights)])
+        if better(heights, before)[top[0]]:  # it came from a neighbour, after a short climb
+            reached[top], heights[top] = _climb(scoring, instrument, chart, reached[top], distinct)
     if not scoring.is_exact:
         reached = reached[np.isfinite(heights)]
         heights = scoring.score(instrument, reached)
@@ -62,7 +67,7 @@ def ascend(
 
 
 def _climb(
-    scoring: Scoring, instrument: Instrument, chart: Chart, starts: Array, distinct: bool
+    scoring: Scoring, instrument: Instrument, chart: Chart, starts: Array, distinct: bool, looks: int = _LOOKS
 ) -> tuple[Array, Array]:
     """The best place that each start saw and that satisfies the space, and its score; −inf where there was none."""
     space, shape = chart.space, starts.shape
@@ -91,7 +96,7 @@ def _climb(
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0) if free else (0.0, 0.0) for free in moves.ravel()],
-        options={"maxiter": _STEPS, "ftol": 1e-9, "gtol": 1e-7},
+        options={"maxiter": _STEPS, "maxfun": looks, "ftol": 1e-9, "gtol": 1e-7},
     )
     return reached, heights
 
@@ -137,7 +142,7 @@ def _climbed(
     if not starts:
         return []
     owner = np.repeat(list(starts), [len(each) for each in starts.values()])
-    climbed, found = _climb(scoring, instrument, chart, np.concatenate(list(starts.values())), distinct)
+    climbed, found = _climb(scoring, instrument, chart, np.concatenate(list(starts.values())), distinct, _GLANCES)
     out = []
     for i in starts:
         mine = np.flatnonzero(owner == i)

@@ -11,7 +11,7 @@ the measured ones. Between those places f may be a little better still.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -86,7 +86,9 @@ def best_place(
         i = first_best(heights)
         best, height = known[i], float(heights[i])
     if anywhere:
-        found = choose(mean, belief, [Option(_SEES, space)], as_rng(rng), search=search)
+        found = choose(
+            mean, belief, [Option(replace(_SEES, output=belief.data.output), space)], as_rng(rng), search=search
+        )
         if found is not None and better(found.score, height):
             best = found.query.place
     return best

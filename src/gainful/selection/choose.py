@@ -7,7 +7,7 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from gainful.acquisition.base import require_goal
 from gainful.checks import as_rng, listed, require, require_kind, require_whole
 from gainful.data import Query, require_instrument
 from gainful.inference.belief import Belief
-from gainful.inference.posterior import Posterior, Predictive
+from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.information.readings import checked
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
@@ -28,7 +29,7 @@ from gainful.selection.scoring import Scoring
 from gainful.selection.ties import best_first, better, first_best
 from gainful.space import Places, Pool, Restricted, require_places
 
-__all__ = ["Choice", "Option", "Search", "candidates", "choose"]
+__all__ = ["Choice", "Option", "Search", "best_of_each", "candidates", "choose"]
 
 Array = NDArray[np.float64]
 
@@ -116,9 +117,34 @@ def _require_choosable(goal: object, belief: object, options: Any, search: objec
     require(usable, "search", "Search(...)", search, "leave it out for the defaults")
 
 
+def best_of_each(
+    goal: Acquisition,
+    belief: Posterior | Belief,
+    options: Sequence[Option],
+    rng: np.random.Generator,
+    *,
+    pending: Sequence[Query] = (),
+    search: Search | None = None,
+) -> list[Choice | None]:
+    """The best query of each option, found as `choose` finds the best of them all; None where there is no place."""
+    _require_choosable(goal, belief, options, search)
+    scoring = Scoring(goal, belief, checked("pending", pending))
+    return list(_each_best(scoring, options, as_rng(rng), search or Search()))
+
+
 def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:
+    best: Choice | None = None
+    for found in _each_best(scoring, options, rng, search):
+        if found is not None and (best is None or better(found.score, best.score)):
+            best = found
+    return best
+
+
+def _each_best(
+    scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search
+) -> Iterator[Choice | None]:
+    """The best query of one option after the other; they share the generator, and candidates where they can."""
     drawn: dict[tuple[int, str, bool], Array | Predictive] = {}
-    best: tuple[Instrument, Array, float] | None = None
     for option in options:
         instrument = option.instrument
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
@@ -129,6 +155,7 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
         if instrument.is_certain and len(places):  # what is known, or will be, is not asked again
             places = places[~scoring.told(instrument, places)]
         if not len(places):
+            yield None
             continue
         if not scoring.is_exact and len(places) > _FINALISTS:
             # The exact form beyond what is pending is dear. The fantasy ranks the candidates; the best are scored.
@@ -142,9 +169,7 @@ def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator,
             climbed = ascend(scoring, instrument, option.space, starts, option.distinct)
             if better(climbed[1], score):
                 place, score = climbed
-        if best is None or better(score, best[2]):
-            best = instrument, place, score
-    return None if best is None else Choice(Query(best[0], best[1]), best[2])
+        yield Choice(Query(instrument, place), score)
 
 
 def _starts(places: Array, scores: Array, space: Places, climbers: int) -> Array:

@@ -24,7 +24,8 @@ from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, parts_of
 from gainful.inference.fantasy import count_on, fantasies
-from gainful.inference.posterior import Posterior, Predictive
+from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument
 from gainful.numerics.rows import find_rows
