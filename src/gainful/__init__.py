@@ -39,6 +39,7 @@ from gainful.instruments import (
 from gainful.kernels import (
     SE,
     Constant,
+    Coregionalised,
     Exchangeable,
     Kernel,
     Linear,
@@ -48,7 +49,7 @@ from gainful.kernels import (
     Similarity,
     Warped,
 )
-from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, UnknownMean, Zero
+from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, OutputMeans, UnknownMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
 from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportions, Real, Space, Within
 
@@ -75,6 +76,7 @@ __all__ = [
     "Constant",
     "ConstantMean",
     "ConvergenceWarning",
+    "Coregionalised",
     "Count",
     "Data",
     "Detection",
@@ -115,6 +117,7 @@ __all__ = [
     "NotchMean",
     "NumericalError",
     "Ordinal",
+    "OutputMeans",
     "PerCost",
     "Periodic",
     "Point",

@@ -127,3 +127,13 @@ def test_the_only_posterior_is_asked_for_in_vain():
 def test_integration_by_other_means_is_for_predictions_only():
     with pytest.raises(gf.InvalidInput, match="points"):
         gf.Campaign(SPACE, LAB, gf.Integrated(gf.GP(space=SPACE), by="mgp"))
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 11, 49])
+def test_prior_probabilities_come_back_from_a_journal_whatever_they_are_divided_by(size):
+    space = gf.Space(gf.Real("x", 0, 1))
+    models = gf.Models([gf.GP(gf.SE(0.1 + 0.01 * i, 1.0), space=space) for i in range(size)])
+    campaign = gf.Campaign(space, gf.Point(0.1, name="lab"), models)
+    assert gf.Campaign.resume(campaign.journal).model == models
+    np.testing.assert_allclose(sum(models.prior), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(gf.Models(models.gps, np.arange(1, size + 1)).prior[0], 2 / (size * (size + 1)))

@@ -95,11 +95,12 @@ def test_a_level_is_asked_about_where_it_is_crossed():
 
 def test_a_map_is_better_everywhere_than_a_search_for_the_optimum():
     grid = SPACE.grid(15)
-    errors = []
-    for word in ("map", "maximise"):
-        campaign = finish(gf.Campaign(SPACE, LAB, GP, word, budget=60, search=FAST))
-        errors.append(np.sqrt(np.mean((campaign.posterior.mean(grid) - hill(grid)) ** 2)))
-    assert errors[0] < errors[1]
+    errors = {"map": 0.0, "maximise": 0.0}
+    for seed in range(4):  # one may be lucky
+        for word in errors:
+            campaign = finish(gf.Campaign(SPACE, LAB, GP, word, budget=60, search=FAST, seed=seed))
+            errors[word] += np.mean((campaign.posterior.mean(grid) - hill(grid)) ** 2)
+    assert errors["map"] < errors["maximise"]
 
 
 def test_pairs_are_asked_to_find_the_optimum():

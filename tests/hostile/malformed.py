@@ -142,7 +142,7 @@ FINE: dict[str, set[str]] = {
     "fraction": {"0"},
     "count": {"int64(3)"},
     "count or 0": {"0", "int64(3)"},
-    "output": {"0", "int64(3)", "None"},
+    "output": {"0", "int64(3)", "None", "text", "text of a number"},
     "seed": {"0", "int64(3)", "10**30", "10**400"},
     "rng": {"0", "int64(3)", "10**30", "10**400", "None", "huge integers"},
     "places": {"nothing masked", "number objects", "empty table"},
@@ -250,6 +250,19 @@ def _values() -> None:
     case("Similarity", gf.Similarity, levels=("count", 3), rank=("count", 2))
     case("Similarity loadings", gf.Similarity, levels=3, loadings=("nothing", (1.0, 2.0, 3.0)),
          also={"loadings": {"0"}})  # fmt: skip
+    case(
+        "Coregionalised",
+        gf.Coregionalised,
+        {"outputs": {"int64(3)", "words", "series of text"}},
+        outputs=("nothing", 2),
+    )
+    case("Coregionalised numbers", gf.Coregionalised, outputs=2, variance=("nothing", (1.0, 2.0)),
+         correlation=("nothing", 0.5), alike=("nothing", (0, 1)),
+         also={"variance": {"1.5", "int64(3)", "nothing masked", "number objects", *_ARRAYS},
+               "correlation": {"0", "one column"}})  # fmt: skip
+    case("OutputMeans", gf.OutputMeans, {"outputs": {"int64(3)", "words", "series of text"}}, outputs=("nothing", 2))
+    case("OutputMeans values", gf.OutputMeans, outputs=2, values=("nothing", (1.0, 2.0)),
+         also={"values": {"-1", "0", "1.5", "int64(3)", "nothing masked", "number objects", *_ARRAYS}})  # fmt: skip
     case("Warped", gf.Warped, base=("kernel", gf.SE()), coordinates=("nothing", SPACE.coordinates))
     case("ConstantMean", gf.ConstantMean, value=("real parameter", 1.0))
     case("LinearMean", gf.LinearMean, {"slope": {"one column", "number objects", "nothing masked"}},
@@ -423,6 +436,9 @@ def _beliefs() -> None:
         case(f"{name}.answers of sets", post.answers, instrument=GROUP, X=("sets", PAIRS))
     case("Posterior.covariance Z", POSTERIOR.covariance, X=X, Z=("places", X), also={"Z": {"None"}})
     case("Posterior.condition", POSTERIOR.condition, more=("nothing", DATA))
+    several = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.1, output=0), X, [0.1, 0.2, 0.3]))
+    case("Posterior.of", several.of, output=("output", 0))
+    case("Belief.of", gf.Belief([several]).of, output=("output", 0))
     case("Posterior.without", POSTERIOR.without, observations=("observations", [0]))
     case("NormalAnswers.log_prob", POSTERIOR.answers(LAB, X).log_prob, answers=("numbers", [0.1, 0.2, 0.3]),
          also={"answers": {"inf array"}})  # fmt: skip

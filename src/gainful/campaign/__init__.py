@@ -2,6 +2,7 @@
 
 from gainful.campaign.best import Best
 from gainful.campaign.campaign import Campaign
+from gainful.campaign.history import History
 from gainful.campaign.journal import FileJournal, Journal, MemoryJournal
 from gainful.campaign.state import Entry, Status
 from gainful.campaign.stopping import Ending, GoodEnough, Rule, TooLittleToLearn
@@ -14,6 +15,7 @@ __all__ = [
     "Entry",
     "FileJournal",
     "GoodEnough",
+    "History",
     "Journal",
     "MemoryJournal",
     "Offer",

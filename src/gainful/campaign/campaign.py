@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.beliefs import Integrated, Models
 from gainful.campaign.answer import canonical_answer
-from gainful.campaign.best import Best, best_of, sign_wanted
+from gainful.campaign.best import Best, best_of, wanted_end
 from gainful.campaign.codec import NotSupplied, name_of
 from gainful.campaign.decide import Decision, choice_here, out_of_money
-from gainful.campaign.design import Design, try_out
+from gainful.campaign.design import Design
 from gainful.campaign.events import (
     Asked,
     Corrected,
@@ -44,10 +44,12 @@ from gainful.campaign.events import (
     replay,
     replay_after,
 )
+from gainful.campaign.history import History
 from gainful.campaign.journal import FileJournal, Journal, Turn, open_journal, read_events
 from gainful.campaign.learning import learn
 from gainful.campaign.state import Entry, State, Status
 from gainful.campaign.stopping import Ending, Rule
+from gainful.campaign.trial import try_out
 from gainful.campaign.why import Why, explain
 from gainful.checks import column_names, is_number, is_whole, numbers, require, require_columns, require_whole
 from gainful.data import Query
@@ -80,11 +82,12 @@ class Campaign:
     model         what is believed before the first answer: a GP, rival Models, an Integrated GP; left out, a GP of the
                   space. What it leaves unstated is scaled to space and answers, learned and integrated out
     goal          what a query is worth, in a word: "learn" (the default, bits about the function), "map" (predict well
-                  everywhere), "minimise", "maximise", "level 0.5" (where f crosses 0.5), each per unit of cost. Or an
-                  acquisition such as PerCost(Learn("function")), or the name of a strategy (`gainful.strategies()`),
-                  such as "expected-improvement". One that predicts somewhere does so at the pool (1000 of its places,
-                  if it has more), or at 200 places spread evenly over the space. Random() and RandomType() are the
-                  baselines
+                  everywhere), "minimise", "maximise", "level 0.5" (where f crosses 0.5), each per unit of cost. Where
+                  instruments see several functions, these are about the first, or the one that is named after it:
+                  "minimise yield". Or an acquisition such as PerCost(Learn("function")), or the name of a strategy
+                  (`gainful.strategies()`), such as "expected-improvement". One that predicts somewhere does so at the
+                  pool (1000 of its places, if it has more), or at 200 places spread evenly over the space. Random() and
+                  RandomType() are the baselines
     budget        what may be spent; None for no limit
     seed          the same seed and the same answers give the same campaign
     limits        instrument (or its name) → constraint, for an instrument that can be used in a part of the space only
@@ -190,12 +193,13 @@ class Campaign:
     # What is known
 
     @property
-    def history(self) -> tuple[Entry, ...]:
-        """Every query so far with its answer, cost and status, in the order of asking.
+    def history(self) -> History:
+        """Every query so far with its answer, cost and status, in the order of asking; `to_frame` and `to_csv` make a
+        table of it.
 
         So far means what this campaign has seen: what others write to its journal is taken in by its next verb.
         """
-        return self._state.entries
+        return History(self._state.entries)
 
     @property
     def pending(self) -> tuple[Query, ...]:
@@ -411,10 +415,12 @@ class Campaign:
         """The place where f is best by what is believed now, with its uncertainty, and how much better another may be.
 
         Which end is best follows from a goal that minimises or maximises; for others say `end`, "minimise" or
-        "maximise". It is sought in the whole space; with `measured` among the places that have an answer.
+        "maximise", and of several functions which after it: "minimise yield". It is sought in the whole space; with
+        `measured` among the places that have an answer.
         """
         require(isinstance(measured, bool), "measured", "True or False", measured, "True: measured places alone")
-        return best_of(self.belief, self._state, sign_wanted(end, self._state.design), measured)
+        sign, output = wanted_end(end, self._state.design)
+        return best_of(self.belief, self._state, sign, measured, output)
 
     # How it is done
 

@@ -141,6 +141,8 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
 class _Fresh:
     """A constraint: places that no query has used."""
 
+    __name__ = "not asked before"
+
     def __init__(self, used: list[Array]) -> None:
         self.used = {row.tobytes() for place in used for row in np.atleast_2d(place) + 0.0}
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.beliefs import Integrated, Models
 from gainful.campaign.codec import Codec, write_down
-from gainful.campaign.goal import Goal, completed, goal_named
+from gainful.campaign.goal import Goal, completed, goal_named, output_of
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
 from gainful.checks import column_names, listed, require, require_count, require_positive, require_whole
+from gainful.coordinates import output_code
 from gainful.data import Data
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
@@ -30,8 +31,7 @@ from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments import Instrument
-from gainful.selection import Option
-from gainful.selection.choose import Search, candidates
+from gainful.selection.choose import Search
 from gainful.selection.stream import Stream
 from gainful.space import (
     Constraint,
@@ -46,7 +46,7 @@ from gainful.space import (
     natural_in,
 )
 
-__all__ = ["Design", "default_initial", "try_out"]
+__all__ = ["Design", "default_initial"]
 
 _MOST_INITIAL = 10_000  # each is compared with those before it
 
@@ -111,6 +111,13 @@ class Design:
         return rows if place.ndim > 1 else rows[0]
 
     @cached_property
+    def output(self) -> int | str | None:
+        """Of several functions the one that the goal is about: that which it names, or else the first instrument's."""
+        outputs = [each for instrument in self.instruments for each in instrument.seen_outputs]
+        code = output_of(self.goal, len(self.places.names))
+        return next((each for each in outputs if code in (None, output_code(each))), None)
+
+    @cached_property
     def learner(self) -> Models | Integrated | None:
         """What learns and integrates that which is not stated; None for a GP that is wholly stated."""
         if not isinstance(self.model, GP):
@@ -119,7 +126,7 @@ class Design:
 
     def prior(self) -> Posterior | Belief:
         """What is believed before the first answer."""
-        empty = Data(names=column_names(self.places))
+        empty = Data(names=column_names(self.places), output=self.output)
         if self.learner is None:
             assert isinstance(self.model, GP)
             return self.model.posterior(empty)
@@ -165,6 +172,14 @@ class Design:
         return frozenset(row.tobytes() for row in self.whole.places + 0.0)
 
     @property
+    def unit(self) -> str:
+        """The unit of f, or of the output that is meant, from the instruments whose numbers are in it; "" where none
+        says it."""
+        meant = [each for each in self.instruments if self.output in (None, *each.seen_outputs)]
+        found = {each.unit for each in meant if each.unit and each.is_scaled}
+        return next(iter(found)) if len(found) == 1 else ""
+
+    @property
     def labels(self) -> list[str]:
         """What the instruments are called."""
         return [each.label for each in self.instruments]
@@ -184,29 +199,6 @@ class Design:
         return design
 
 
-def try_out(design: Design) -> None:
-    """Score one query of each instrument: a goal that cannot score it says so now, not after the first answer."""
-    goal = design.goal.goal if isinstance(design.goal, RandomType) else design.goal
-    if isinstance(goal, Random):
-        return
-    prior, rng = design.prior(), np.random.default_rng(design.seed)
-    for instrument in design.instruments:
-        few = Search(candidates=4, climbers=0, set_size=design.search.set_size)
-        queries = candidates(Option(instrument, design.places), rng, few)[:1]
-        if len(queries):
-            try:
-                goal.score(prior, instrument, queries)
-            except InvalidInput as trouble:
-                if trouble.argument == "belief" and "several posteriors" in trouble.expected:
-                    expected = "a goal about the function or a region, of one GP that is wholly stated"
-                    raise InvalidInput("goal", expected, goal, "or give Models, or leave parameters out") from trouble
-                if trouble.argument == "belief":
-                    continue  # it needs answers first; the user may tell some
-                raise InvalidInput(
-                    f"goal, instruments ({trouble.argument})", trouble.expected, trouble.got, trouble.remedy
-                ) from trouble
-
-
 # The checks: each takes what was given for its field and the design so far, and gives the field's value.
 
 
@@ -224,6 +216,10 @@ def _instruments(instruments: Any, design: Design) -> tuple[Instrument, ...]:
     labels = [each.label for each in several]
     distinct = len(set(labels)) == len(labels)
     require(distinct, "instruments", "distinct names", labels, "give each a name: Point(..., name='lab')")
+    for output in {each.output for each in several}:
+        units = sorted({each.unit for each in several if each.unit and each.is_scaled and each.output == output})
+        remedy = "bring noise, thresholds and answers to one unit: instrument.rescaled(shift, factor)"
+        require(len(units) < 2, "instruments", "one unit of the function that they see", units, remedy)
     if isinstance(design.space, Stream):
         wide = [each.label for each in several if each.asks != "place"]
         require(not wide, "instruments", "instruments that see one place, for a stream", wide, "leave them out")
@@ -259,10 +255,12 @@ def _gp(gp: Any, design: Design) -> GP:
     several = {each.outputs is not None for each in design.instruments}
     labels, words = [each.label for each in design.instruments], "an output of every one, or of none"
     require(len(several) == 1, "instruments", words, labels, "say which function each sees: output=0, 1, …")
-    probe = np.append(design.places.low, [0.0] if True in several else [])[None]
-    gp.kernel.diag(probe)
-    gp.mean(probe)
-    require_prior_names(structure(gp) if gp.space is not None else gp, design.instruments, gp.priors)
+    outputs = [code for each in design.instruments for code in each.outputs or ()]
+    probe = np.array([[*design.places.low, *([code] if outputs else [])] for code in outputs or [0]], dtype=float)
+    form = structure(gp, design.instruments) if gp.space is not None else gp
+    form.kernel.diag(probe)
+    form.mean(probe)
+    require_prior_names(form, design.instruments, gp.priors)
     return gp
 
 
@@ -279,7 +277,7 @@ def _goal(goal: Any, design: Design) -> Goal:
     usable = (hasattr(scored, "score") or isinstance(goal, Random)) and not isinstance(goal, type)
     remedy = "or a word such as 'minimise', or the name of a strategy, such as 'bald'"
     require(usable, "goal", "a goal such as Learn('function')", goal, remedy)
-    return completed(goal, design.places, design.seed)
+    return completed(goal, design.places, design.seed, design.instruments)
 
 
 def _budget(budget: Any, design: Design) -> float | None:
@@ -345,9 +343,10 @@ def default_initial(design: Design) -> int:
     """How many queries are spread evenly over the space before the goal decides, where nobody has said.
 
     None while all hyperparameters are stated: the goal then knows what it does from the first query on. Where some are
-    learned from the answers, no goal can be trusted before there is about one answer for each dimension.
+    learned from the answers, no goal can be trusted before there is about one answer for each dimension and output.
     """
-    return 0 if design.learner is None else max(3, len(design.places.names) + 1)
+    kinds = len({each.seen_outputs for each in design.instruments})  # each function has a scale of its own
+    return 0 if design.learner is None else max(3, len(design.places.names) + 1) * kinds
 
 
 def _initial(initial: Any, design: Design) -> int:

@@ -17,8 +17,9 @@ from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 from gainful.beliefs import Part, Parts
 from gainful.campaign.codec import Codec, decode_plain, encode
-from gainful.campaign.design import Design, try_out
+from gainful.campaign.design import Design
 from gainful.campaign.state import Hyperparameters, State, Status
+from gainful.campaign.trial import try_out
 from gainful.checks import is_number, is_whole
 from gainful.errors import InvalidInput, JournalError, shorten
 from gainful.selection.stream import Stream
@@ -43,7 +44,7 @@ __all__ = [
     "replay_after",
 ]
 
-SCHEMA = 4
+SCHEMA = 5
 
 _LARGEST = sys.float_info.max
 
@@ -280,7 +281,8 @@ class Corrected(Event):
     note: Annotated[Any, _NOTE] = None
 
     def apply(self, state: State) -> State:
-        return _anew(state.with_answer(self.query, Status.TOLD, self.answer, **_new_note(self.note)), self.query)
+        changes = {"corrected": True, **_new_note(self.note)}
+        return _anew(state.with_answer(self.query, Status.TOLD, self.answer, **changes), self.query)
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,8 @@ class Undone(Event):
     def apply(self, state: State) -> State:
         if not state.order or self.query != state.order[-1]:
             raise JournalError(f"the answer to query {self.query} is taken back, which is not the last one")
-        back = state.with_entry(self.query, (Status.TOLD,), answer=None, cost=0.0, status=Status.PENDING, note=None)
+        untold = {"answer": None, "cost": 0.0, "status": Status.PENDING, "note": None, "corrected": False}
+        back = state.with_entry(self.query, (Status.TOLD,), **untold)
         # A belief that had counted on the answer is the one from before it again.
         earlier = tuple(each for each in back.believed if self.query not in each[0])
         before = back.with_parts(earlier) if back.design.learner is not None else back

@@ -5,6 +5,9 @@
     minimise, maximise     how much better the best place is expected to be, per unit of cost
     level 0.5              how far it is settled where f lies above 0.5, per unit of cost
 
+Where instruments see several functions, the last four are about the first instrument's, or about the one whose name
+follows: "minimise yield", "level 0.5 yield".
+
 A goal that looks at places gets them here: those of a pool (at most 1000 of them, drawn with the campaign's seed), or
 200 places spread evenly over a box (`space.candidates(200, seed)`). Where every instrument compares places, a strategy
 that is about answers gets pairs of them.
@@ -35,12 +38,13 @@ from gainful.acquisition import (
 )
 from gainful.acquisition.optimum import MAXIMISE, MINIMISE
 from gainful.acquisition.strategies import strategies, strategy
+from gainful.coordinates import output_code
 from gainful.errors import InvalidInput
 from gainful.instruments import Instrument
 from gainful.selection.choose import Option, Search, candidates, continuous
 from gainful.space import Places
 
-__all__ = ["SIGNS", "WORDS", "Goal", "completed", "goal_named", "innermost", "sign_of"]
+__all__ = ["SIGNS", "WORDS", "Goal", "completed", "goal_named", "innermost", "output_of", "sign_of"]
 
 Goal = Acquisition | Random | RandomType
 Array = NDArray[np.float64]
@@ -48,6 +52,11 @@ Array = NDArray[np.float64]
 _IN_A_BOX, _OF_A_POOL = 200, 1000
 _RIVALS = 200  # places beside the measured ones that may be the best: every query is compared with each
 
+_LOOKS: dict[type, tuple[str, int]] = {  # where goals keep the places that they look at
+    Level: ("reference", _OF_A_POOL),
+    IntegratedVariance: ("reference", _OF_A_POOL),
+    KnowledgeGradient: ("over", _RIVALS),
+}
 SIGNS = {"minimise": MINIMISE, "minimize": MINIMISE, "maximise": MAXIMISE, "maximize": MAXIMISE}
 WORDS = ("learn", "map", "minimise", "maximise", "level 0.5")
 
@@ -64,28 +73,63 @@ def goal_named(name: str, instruments: Sequence[Instrument], space: Places, seed
     PerCost(goal=Level(value=0.5))
     Learn(about='function')
     """
-    word, _, rest = name.strip().lower().partition(" ")
-    if word == "level":
-        return completed(PerCost(Level(_value(name, rest))), space, seed)
+    word, _, rest = name.strip().partition(" ")
+    word, rest = word.lower(), rest.strip()
     if word == "learn" and not rest:
         return PerCost(Learn("function"))
-    if word == "map" and not rest:
-        return PerCost(IntegratedVariance(_spread(space, seed, _OF_A_POOL)))
-    if word in SIGNS and not rest:
-        return completed(PerCost(KnowledgeGradient(SIGNS[word])), space, seed)
+    several = any(each.outputs is not None for each in instruments)
+    if word == "level":
+        value, _, rest = rest.partition(" ") if several else (rest, "", "")
+        return _about(PerCost(Level(_value(name, value))), rest, name, instruments, space, seed)
+    if rest and not several:
+        return _strategy(name, instruments, space, seed)
+    if word == "map":
+        over = _spread(space, seed, _OF_A_POOL)
+        return _about(PerCost(IntegratedVariance(over)), rest, name, instruments, space, seed)
+    if word in SIGNS:
+        return _about(PerCost(KnowledgeGradient(SIGNS[word])), rest, name, instruments, space, seed)
     return _strategy(name, instruments, space, seed)
 
 
-def completed(goal: Goal, space: Places, seed: int) -> Goal:
-    """The goal with places of the space, where it looks at places and was given none."""
+def _about(goal: Goal, output: str, name: str, instruments: Sequence[Instrument], space: Places, seed: int) -> Goal:
+    """The goal about the output that is named after the word, or about the first."""
+    outputs = [each for instrument in instruments for each in instrument.seen_outputs]
+    called = {str(each): each for each in reversed(outputs)}
+    wanted = output.strip()
+    if wanted and wanted not in called:
+        expected = f"one of the words {', '.join(WORDS)}, with one of the outputs {list(called)[::-1]} after it"
+        raise InvalidInput("goal", expected, name, "leave the rest out")
+    return completed(goal, space, seed, instruments, called[wanted] if wanted else None)
+
+
+def completed(
+    goal: Goal, space: Places, seed: int, instruments: Sequence[Instrument] = (), output: int | str | None = None
+) -> Goal:
+    """The goal with places of the space, where it looks at places and was given none; of several functions, of the
+    first instrument's where nothing says which."""
     if isinstance(goal, PerCost | Normalised | RandomType):
-        inner = completed(goal.goal, space, seed)
+        inner = completed(goal.goal, space, seed, instruments, output)
         return goal if inner is goal.goal else replace(goal, goal=inner)  # type: ignore[arg-type]
-    if type(goal) is Level and goal.reference is None:
-        return replace(goal, reference=_spread(space, seed, _OF_A_POOL))
-    if type(goal) is KnowledgeGradient and goal.over is None:
-        return replace(goal, over=_spread(space, seed, _RIVALS))
-    return goal
+    field, of_a_pool = _LOOKS.get(type(goal), (None, 0))
+    if field is None:
+        return goal
+    given = getattr(goal, field)
+    places = _spread(space, seed, of_a_pool) if given is None else np.asarray(given, dtype=float)
+    outputs = [each for instrument in instruments for each in instrument.seen_outputs]
+    if outputs and places.ndim == 2 and places.shape[1] == len(space.names):
+        code = output_code(outputs[0] if output is None else output)
+        places = np.column_stack([places, np.full(len(places), float(code))])
+    elif given is not None:
+        return goal
+    return replace(goal, **{field: places})  # type: ignore[type-var]  # each of those that look is a dataclass
+
+
+def output_of(goal: Any, dimensions: int) -> int | None:
+    """The code of the output that a goal's places are of; None where they do not say."""
+    inner = innermost(goal)
+    field, _ = _LOOKS.get(type(inner), (None, 0))
+    places = np.zeros(0) if field is None else np.asarray(getattr(inner, field), dtype=float)
+    return int(places[0, -1]) if places.ndim == 2 and places.shape[1] == dimensions + 1 else None
 
 
 def innermost(goal: Any) -> Any:

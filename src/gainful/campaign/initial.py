@@ -9,6 +9,7 @@ The instrument is the one that the goal likes best there; where nothing else tel
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,7 +61,20 @@ def initial_choice(state: State, options: Sequence[Option]) -> Choice | None:
     every = np.concatenate(some)
     query = every[first_best(_order(every, kept, state.design))]
     offers = [o for o, each in zip(group, queries, strict=True) if any(np.array_equal(query, q) for q in each)]
-    return _with_an_instrument(state, _telling_scale(state, offers), query)
+    return _with_an_instrument(state, _telling_scale(state, _by_turns(state, offers)), query)
+
+
+def _by_turns(state: State, offers: list[Option]) -> list[Option]:
+    """Of what may be asked, the instruments whose functions were asked about least: each has a scale of its own. One
+    that would take most of the money is left to the goal."""
+    design = state.design
+    if design.learner is None or len({each.seen_outputs for each in design.instruments}) < 2:
+        return offers
+    asked = Counter(e.query.instrument.seen_outputs for e in state.entries if e.status is not Status.WITHDRAWN)
+    each = max(3, len(design.places.names) + 1)
+    able = [o for o in offers if design.budget is None or each * o.instrument.cost <= 0.5 * design.budget] or offers
+    fewest = min(asked[o.instrument.seen_outputs] for o in able)
+    return [o for o in able if asked[o.instrument.seen_outputs] == fewest]
 
 
 def _telling_scale(state: State, offers: list[Option]) -> list[Option]:

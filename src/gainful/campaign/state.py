@@ -56,6 +56,7 @@ class Entry:
     own: bool = False  # whether the user chose it
     where: Limit | str | None = None  # what limited the ask; of the user's own function, the name
     event: int = 0  # how many events came before it was asked
+    corrected: bool = False  # whether its answer is not the one that was told first
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Known:
         groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
         for entry in self.told:
             groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
-        data = Data(names=column_names(self.design.places))
+        data = Data(names=column_names(self.design.places), output=self.design.output)
         for (instrument, _), entries in groups.items():
             data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
         return data

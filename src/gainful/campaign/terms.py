@@ -16,7 +16,7 @@ from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.information.about import Region
 
-__all__ = ["Terms", "goal_in_words", "terms_of"]
+__all__ = ["Terms", "called", "goal_in_words", "in_unit", "terms_of"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Terms:
         if self.total is not None:
             share = 100.0 * worth / self.total if self.total > 0.0 else 0.0
             return f"{share:.2g} %"
-        return f"{worth:.3g}" + (f" {self.unit}" if self.unit else "")
+        return in_unit(f"{worth:.3g}", self.unit)
 
     def sentence(self, worth: float) -> str:
         return self.says.format(self.amount(worth))
@@ -51,8 +51,13 @@ class Terms:
 _BITS = "is expected to tell {} about "
 
 
-def terms_of(goal: Any, belief: Posterior | Belief) -> Terms:
-    """The terms of a goal, under what is believed when it is asked."""
+def in_unit(number: str, unit: str) -> str:
+    """A number with its unit, where it has one."""
+    return f"{number} {unit}" if unit else number
+
+
+def terms_of(goal: Any, belief: Posterior | Belief, unit: str = "") -> Terms:
+    """The terms of a goal, under what is believed when it is asked; `unit` is that of f."""
     inner = innermost(goal)
     if isinstance(inner, Random):
         return Terms(_BITS + "the function", "bits")
@@ -63,14 +68,16 @@ def terms_of(goal: Any, belief: Posterior | Belief) -> Terms:
         return Terms(_BITS + "an answer at the reference", "bits")
     if isinstance(inner, Level):
         p = _above(inner, belief)
-        says = f"is expected to settle {{}} of the doubt where f lies above {inner.value:g}"
+        level = in_unit(f"{inner.value:g}", unit)
+        says = f"is expected to settle {{}} of the doubt where {called(belief.data.output)} lies above {level}"
         return Terms(says, total=float(np.mean(p * (1.0 - p))))
     if isinstance(inner, IntegratedVariance):
         variance = belief.variance(np.asarray(inner.reference, dtype=float))
-        return Terms("is expected to take {} off the mean variance of f over the space", total=float(np.mean(variance)))
+        says = f"is expected to take {{}} off the mean variance of {called(belief.data.output)} over the space"
+        return Terms(says, total=float(np.mean(variance)))
     scale = str(getattr(inner, "scale", AMOUNT))
     if sign_of(goal) is not None and scale in (AMOUNT, LOG) and not isinstance(inner, ProbabilityOfImprovement):
-        return Terms("is expected to better the best place by {}", logs=scale == LOG)
+        return Terms("is expected to better the best place by {}", unit, logs=scale == LOG)
     return Terms("scores {} by the goal", divisible=False)
 
 
@@ -80,21 +87,26 @@ def _above(level: Level, belief: Posterior | Belief) -> Any:
     return ndtr((belief.mean(places) - level.value) / np.maximum(sd, np.finfo(float).tiny))
 
 
-def goal_in_words(goal: Any) -> str:
-    """What the campaign is for.
+def called(output: int | str | None) -> str:
+    """What a function is called where there are several: its name, "output 1", or f."""
+    return "f" if output is None else output if isinstance(output, str) else f"output {output}"
+
+
+def goal_in_words(goal: Any, unit: str = "", output: int | str | None = None) -> str:
+    """What the campaign is for; `unit` is that of f, or of the output that is meant.
 
     >>> goal_in_words(PerCost(Learn("function")))
     'to learn the function, per unit of cost'
     """
-    inner, sign = innermost(goal), sign_of(goal)
+    inner, sign, f = innermost(goal), sign_of(goal), called(output)
     if isinstance(inner, Level):
-        words = f"to find where f crosses {inner.value:g}"
+        words = f"to find where {f} crosses {in_unit(f'{inner.value:g}', unit)}"
     elif isinstance(inner, IntegratedVariance):
-        words = "to predict f well everywhere"
+        words = f"to predict {f} well everywhere"
     elif isinstance(inner, Learn) and inner.about == "function":
         words = "to learn the function"
     elif sign is not None:
-        words = f"to {'maximise' if sign > 0 else 'minimise'} f ({type(inner).__name__})"
+        words = f"to {'maximise' if sign > 0 else 'minimise'} {f} ({type(inner).__name__})"
     else:
         return str(goal)
     return f"{words}, per unit of cost" if isinstance(goal, PerCost) else words

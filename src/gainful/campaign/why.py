@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Level, Random, RandomType
-from gainful.campaign.best import with_error
+from gainful.campaign.best import known_places, with_error
 from gainful.campaign.decide import options
 from gainful.campaign.goal import innermost, sign_of
 from gainful.campaign.initial import is_initial
 from gainful.campaign.state import Entry, State
-from gainful.campaign.terms import Terms, goal_in_words, terms_of
+from gainful.campaign.terms import Terms, called, goal_in_words, in_unit, terms_of
 from gainful.data import Query
 from gainful.information import information
-from gainful.selection import Stream, choose
+from gainful.selection import Option, Stream
+from gainful.selection.choose import best_of_each
 from gainful.selection.scoring import Scoring
 from gainful.space import LinearLimit, Within, in_words
 
@@ -49,8 +50,8 @@ class Why:
     """`chosen`, the offers of the other instruments at the same place (`there`), each instrument's best (`elsewhere`).
 
     mean and sd are the prediction of the value that the instrument sees (of a set, at its least certain place), low and
-    high the ends of its band of 95 %. `terms` says what an offer is worth in words, `beside` what else the goal looks
-    at: the best place so far, the chance to be above a level. `str` says it all.
+    high the ends of its band of 95 %, all in the `unit` of f. `terms` says what an offer is worth in words, `beside`
+    what else the goal looks at: the best place so far, the chance to be above a level. `str` says it all.
     """
 
     query: Query
@@ -64,6 +65,7 @@ class Why:
     goal: str
     terms: Terms
     beside: str | None
+    unit: str = ""
 
     @property
     def low(self) -> float:
@@ -81,8 +83,8 @@ class Why:
         lines = [
             f"{number}{name} at {chosen.where}, after {self.answers} answers: it "
             f"{self.terms.sentence(chosen.worth)} for {chosen.cost:g}{left}{each}.",
-            f"{_PREDICTED[self.query.instrument.asks]}: {with_error(self.mean, self.sd)}, with 95 % between "
-            f"{self.low:.3g} and {self.high:.3g}.",
+            f"{_PREDICTED[self.query.instrument.asks]}: {with_error(self.mean, self.sd, self.unit)}, with 95 % between "
+            f"{self.low:.3g} and {in_unit(f'{self.high:.3g}', self.unit)}.",
         ]
         if self.beside:
             lines.append(self.beside)
@@ -91,7 +93,7 @@ class Why:
         rivals = [o for o in self.elsewhere if o.instrument != name]
         if rivals:
             own = "; ".join(f"{self._words(o)} at {o.where}" for o in rivals)
-            lines.append(f"At their own best places: {own}.")
+            lines.append(f"At the best places found for them: {own}.")
         lines.append(self.goal)
         return "\n".join(lines)
 
@@ -112,7 +114,7 @@ def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
     posterior, pending, query = state.belief, state.expected, entry.query
     limit = entry.where if isinstance(entry.where, Within | LinearLimit) else None
-    goal, terms = state.design.goal, terms_of(state.design.goal, posterior)
+    goal, terms = state.design.goal, terms_of(state.design.goal, posterior, state.design.unit)
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
     mine = state.known.learned(query.instrument)
     by_goal = None if scored is None else Scoring(scored, posterior, pending)
@@ -130,22 +132,26 @@ def explain(state: State, entry: Entry) -> Why:
         return Offer(which.instrument.label, place, bits, which.instrument.cost, score, worth, words)
 
     m, v = posterior.marginals(mine, query.place[None])
-    there, elsewhere = [], []
-    for option in options(state, limit):
-        same_shape = option.instrument.asks == mine.asks
-        if option.instrument.label != mine.label and same_shape and bool(np.all(option.space.contains(_rows(query)))):
-            there.append(offer(Query(option.instrument, query.place)))
-        if scored is not None:
-            rng = np.random.default_rng([state.design.seed, len(state.entries)])
-            best = choose(scored, posterior, [option], rng, pending=pending, search=state.design.search)
-            if best is not None:
-                elsewhere.append(offer(best.query))
+    open_now, chosen = options(state, limit), offer(Query(mine, query.place))
+    there = {
+        each.instrument.label: offer(Query(each.instrument, query.place))
+        for each in open_now
+        if each.instrument.label != mine.label and _fits(each, query)
+    }
+    elsewhere = []
+    if scored is not None:
+        rng = np.random.default_rng([state.design.seed, len(state.entries)])  # the places that were looked at then
+        found = best_of_each(scored, posterior, open_now, rng, pending=pending, search=state.design.search)
+        best = [offer(each.query) for each in found if each is not None]
+        # A search finds what it finds: the chosen place is among those that each instrument is judged by.
+        here = {mine.label: chosen, **there}
+        elsewhere = [max(each, here.get(each.instrument, each), key=_score) for each in best]
     variances = np.atleast_1d(v[0] if v.ndim == 1 else np.diagonal(v[0]))
     least_certain = int(np.argmax(variances))  # of a set's places
     return Why(
         query,
-        offer(Query(mine, query.place)),
-        tuple(there),
+        chosen,
+        tuple(there.values()),
         tuple(elsewhere),
         float(np.atleast_1d(m[0])[least_certain]),
         float(np.sqrt(variances[least_certain])),
@@ -154,6 +160,7 @@ def explain(state: State, entry: Entry) -> Why:
         _reason(state, entry),
         terms,
         _beside(state, entry),
+        state.design.unit,
     )
 
 
@@ -165,33 +172,37 @@ def _beside(state: State, entry: Entry) -> str | None:
         if entry.query.place.ndim > 1:
             return None
         p = float(inner.probability(posterior, entry.query.place[None])[0])
-        return f"Chance that f is above {inner.value:g} here: {100.0 * p:.2g} %."
+        f, level = called(state.design.output), in_unit(f"{inner.value:g}", state.design.unit)
+        return f"Chance that {f} is above {level} here: {100.0 * p:.2g} %."
     if sign is None or not state.told:
         return None
-    known = np.unique(np.concatenate([np.atleast_2d(e.query.place) for e in state.told]), axis=0)
+    known = known_places(state, state.design.output)
+    if not len(known):
+        return None
     best = known[int(np.argmax(sign * posterior.mean(known)))]
     mean, sd = float(posterior.mean(best[None])[0]), float(np.sqrt(posterior.variance(best[None])[0]))
     where = in_words(state.design.places, best)
-    return f"The best place measured so far is {where}, where {with_error(mean, sd)} is predicted."
+    return f"The best place measured so far is {where}, where {with_error(mean, sd, state.design.unit)} is predicted."
 
 
 def _reason(state: State, entry: Entry) -> str:
     goal = state.design.goal
     if entry.own:
         return "It was the user's own choice."
+    words = goal_in_words(goal, state.design.unit, state.design.output)
     if is_initial(state):
         reason = (
             f"It is one of the {state.design.initial} queries of the initial design, spread evenly over the space; "
-            f"the instrument is the best there. The goal is {goal_in_words(goal)}."
+            f"the instrument is the best there. The goal is {words}."
         )
     elif isinstance(goal, Random):
         reason = f"Instrument and place were drawn by chance ({goal})."
     elif isinstance(goal, RandomType):
         reason = f"The instrument was drawn by chance ({goal})."
     elif isinstance(state.design.space, Stream):
-        reason = f"The goal is {goal_in_words(goal)}: its score reached the threshold of the stream."
+        reason = f"The goal is {words}: its score reached the threshold of the stream."
     else:
-        reason = f"The goal is {goal_in_words(goal)}: the highest score wins."
+        reason = f"The goal is {words}: the highest score found wins."
     if entry.where is None:
         return reason
     if isinstance(entry.where, Within | LinearLimit):
@@ -199,8 +210,14 @@ def _reason(state: State, entry: Entry) -> str:
     return f"{reason} This ask was limited to places where {entry.where} holds; the rivals above are not."
 
 
-def _rows(query: Query) -> Array:
-    return np.atleast_2d(query.place)
+def _fits(option: Option, query: Query) -> bool:
+    """Whether the option's instrument can be asked at the place of this query."""
+    same_shape = option.instrument.asks == query.instrument.asks
+    return same_shape and bool(np.all(option.space.contains(np.atleast_2d(query.place))))
+
+
+def _score(offer: Offer) -> float:
+    return -np.inf if np.isnan(offer.score) else offer.score
 
 
 def _nested(values: Sequence[object]) -> tuple[object, ...]:
