@@ -6,7 +6,7 @@
 2. The same against the published estimate from 100 samples and 100 buckets, with the errors of both.
 3. An ask over 10,000 places and 3 instruments (n = 100) against BoTorch fitting SingleTaskGP to 100 answers and
    optimising qNegIntegratedPosteriorVariance, 4 restarts from 64 raw samples, integrated over 128 places. BoTorch lives
-   in an environment of its own, .venv-botorch, made on demand; without it (--no-botorch) this part is left out.
+   in an environment of its own, .venv-rivals, made on demand; without it (--no-botorch) this part is left out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 import numpy as np
+from _environment import rivals
 from _harness import Claim, best_times, report
 
 import gainful as gf
@@ -30,7 +30,6 @@ INSTRUMENTS = (
     gf.Ordinal(thresholds=[-0.4, 0.5], noise=0.1, cost=3, name="look"),
 )
 SPACE = gf.Space(gf.Real("east", 0, 2, unit="km"), gf.Real("north", 0, 2, unit="km"))
-ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv-botorch"
 
 
 def campaign(answers: int, places: np.ndarray, instruments: tuple[gf.Instrument, ...] = INSTRUMENTS) -> gf.Campaign:
@@ -75,7 +74,7 @@ def small() -> list[Claim]:
 
 def against_botorch() -> list[Claim]:
     """BoTorch gets the same number of answers, all of them numbers, which is the kind it can take."""
-    python = _botorch()
+    python = rivals()
     told = campaign(100, SPACE.candidates(10_000, 1))
     numbers = campaign(100, SPACE.grid(2), INSTRUMENTS[:1])
     X = np.array([entry.query.place for entry in numbers.history])
@@ -89,17 +88,6 @@ def against_botorch() -> list[Claim]:
     theirs = min(float(line) for line in seconds.split())
     detail = f"ask {1e3 * ours:.1f} ms, BoTorch {1e3 * theirs:.0f} ms"
     return [Claim("an ask over 3 x 10,000 queries, times faster than BoTorch", theirs / ours, 20, False, detail)]
-
-
-def _botorch() -> Path:
-    python = ENVIRONMENT / "bin" / "python"
-    if not (ENVIRONMENT / ".installed").exists():
-        print(f"installing BoTorch into {ENVIRONMENT.name} (some minutes the first time)", flush=True)
-        venv.create(ENVIRONMENT, with_pip=True, clear=True)
-        for package in ("torch==2.13.0", "botorch"):
-            subprocess.run([python, "-m", "pip", "install", "-qq", package], check=True)
-        (ENVIRONMENT / ".installed").touch()
-    return python
 
 
 if __name__ == "__main__":
