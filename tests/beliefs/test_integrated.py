@@ -12,7 +12,6 @@ from scipy.special import logsumexp
 import gainful as gf
 from gainful.hyper.integral import thinned
 from gainful.hyper.unstated import open_up, structure
-from gainful.inference.evidence import log_evidence
 from gainful.numerics.scattered import scattered
 from gainful.priors import log_density_in_theta
 
@@ -40,7 +39,7 @@ def _dense(gp: gf.GP, data: gf.Data, per_axis: int) -> tuple[float, Array, Array
             process, seen = problem.at(theta)
             posterior = process.posterior(seen)
             prior_density = log_density_in_theta(problem.priors, problem.slots, theta)[0]
-            logs.append(log_evidence(process.mean, process.kernel, seen, problem.inference) + prior_density)
+            logs.append(posterior.log_evidence + prior_density)
             means.append(posterior.mean(X))
             variances.append(posterior.variance(X))
     cell = float(np.log((axes[0][1] - axes[0][0]) * (axes[1][1] - axes[1][0])))
@@ -138,7 +137,7 @@ def _campaign(shift: float, factor: float, x_shift: float, x_factor: float, whic
     return asked
 
 
-@pytest.mark.parametrize("which", [slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 5), slice(0, 5)])
+@pytest.mark.parametrize("which", [slice(3, 5), slice(0, 5)])  # one by one: tests/campaign/test_units.py
 def test_choices_do_not_depend_on_units(which: slice) -> None:
     base = _campaign(0.0, 1.0, 0.0, 1.0, which)
     for label, (shift, factor, x_shift, x_factor) in {
