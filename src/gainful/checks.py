@@ -54,7 +54,11 @@ _MOST = 10**9  # of what is counted: with more, memory or patience ends first
 # What is often taken for a number and is none: its types, what it is called, and how to make numbers of it.
 _NOT_NUMBERS: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ((bool, np.bool_), "True or False: ", "where 1 and 0 are meant, np.asarray(x, dtype=float)"),
-    ((str, bytes), "text: ", "np.asarray(x, dtype=float) reads numbers; code words as numbers"),
+    (
+        (str, bytes),
+        "text: ",
+        "np.asarray(x, dtype=float) reads numbers; words need the space that has them, Data(space=space)",
+    ),
     ((complex, np.complexfloating), "complex numbers: ", "give their real part, np.real(x), or their size, np.abs(x)"),
     (
         (date, time, np.datetime64),

@@ -267,7 +267,7 @@ def output_positions(outputs: tuple[int | str, ...], column: Array) -> NDArray[n
     at = np.minimum(codes.searchsorted(column), len(codes) - 1)
     if not (codes[at] == column).all():
         strange = column[codes[at] != column][0]
-        raise InvalidInput("X", f"a last coordinate that is one of the outputs {list(outputs)}", strange,
+        raise InvalidInput("X", f"one of the outputs {list(outputs)} as a last coordinate", strange,
                            "name every output that instruments see, and use .on('output')")  # fmt: skip
     return np.asarray(order[at], dtype=np.intp)
 

@@ -228,3 +228,25 @@ def test_an_output_that_nobody_sees_is_refused(belief):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert belief.of("cheap").of("true").data.output == "true"
+
+
+def test_an_output_that_nobody_sees_is_refused_by_its_name():
+    data = gf.Data().add(gf.Point(output="yield"), [[0.1], [0.5], [0.9]], [1.0, 2.0, 1.5])
+    belief = gf.GP(space=gf.Space(gf.Real("x", 0, 1))).condition(data.add(gf.Point(output="purity"), [[0.5]], [9.0]))
+    with pytest.raises(gf.InvalidInput, match=r"output: expected one of the outputs .*'yield'.* got yeild"):
+        belief.of("yeild")
+
+
+def test_why_writes_the_unit_of_the_output_that_is_predicted():
+    instruments = [gf.Point(output="yield", unit="%"), gf.Point(output="purity", unit="ppm")]
+    campaign = gf.Campaign(gf.Space(gf.Real("x", 0, 1)), instruments, goal="maximise purity", budget=9)
+    units = {"yield": "%", "purity": "ppm"}
+    seen = set()
+    for i in range(5):
+        query = campaign.ask()
+        seen.add(label := query.instrument.label)
+        predicted = str(campaign.why(query)).splitlines()[1]
+        assert predicted.startswith("Predicted value")
+        assert predicted.endswith(f" {units[label]}.")
+        campaign.tell(query, float(i) if label == "yield" else 1e5 + 10.0 * i)
+    assert seen == {"yield", "purity"}

@@ -173,9 +173,12 @@ class Design:
 
     @property
     def unit(self) -> str:
-        """The unit of f, or of the output that is meant, from the instruments whose numbers are in it; "" where none
-        says it."""
-        meant = [each for each in self.instruments if self.output in (None, *each.seen_outputs)]
+        """The unit of f, or of the output that is meant."""
+        return self.unit_of(self.output)
+
+    def unit_of(self, output: int | str | None) -> str:
+        """The unit of a function, from the instruments whose numbers are in it; "" where none says it."""
+        meant = [each for each in self.instruments if output in (None, *each.seen_outputs)]
         found = {each.unit for each in meant if each.unit and each.is_scaled}
         return next(iter(found)) if len(found) == 1 else ""
 

@@ -157,10 +157,10 @@ def explain(state: State, entry: Entry) -> Why:
         float(np.sqrt(variances[least_certain])),
         len(state.told),
         state.left,
-        _reason(state, entry),
+        _reason(state, entry, is_best=all(_score(chosen) >= _score(each) for each in there.values())),
         terms,
         _beside(state, entry),
-        state.design.unit,
+        state.design.unit_of(next(iter(mine.seen_outputs), None)),
     )
 
 
@@ -185,15 +185,21 @@ def _beside(state: State, entry: Entry) -> str | None:
     return f"The best place measured so far is {where}, where {with_error(mean, sd, state.design.unit)} is predicted."
 
 
-def _reason(state: State, entry: Entry) -> str:
+def _reason(state: State, entry: Entry, is_best: bool) -> str:
+    """Why it was chosen; `is_best`: no other instrument scores more at its place."""
     goal = state.design.goal
     if entry.own:
         return "It was the user's own choice."
     words = goal_in_words(goal, state.design.unit, state.design.output)
     if is_initial(state):
+        turn = (
+            "the instrument is the best there"
+            if is_best
+            else "the instrument's turn had come, so that scales are known"
+        )
         reason = (
             f"It is one of the {state.design.initial} queries of the initial design, spread evenly over the space; "
-            f"the instrument is the best there. The goal is {words}."
+            f"{turn}. The goal is {words}."
         )
     elif isinstance(goal, Random):
         reason = f"Instrument and place were drawn by chance ({goal})."

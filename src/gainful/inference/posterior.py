@@ -134,6 +134,11 @@ class Posterior:
         """The same belief about one of several functions, by its name or its number: places need not say which."""
         new = object.__new__(Posterior)
         new.__dict__.update(self.__dict__, data=self.data.about(output))  # with all that is worked out already
+        if output is not None and len(self.data):
+            try:
+                self.kernel.diag(new.data.completed(self.data.layout.places[:1, : self.data.dimensions]))
+            except InvalidInput as trouble:  # a kernel that has outputs by name knows no other
+                raise InvalidInput("output", trouble.expected, output, "see the instruments' outputs") from trouble
         return new
 
     def mean(self, X: ArrayLike) -> Array:
