@@ -16,7 +16,7 @@ summed over (`lookahead`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -37,8 +37,9 @@ from gainful.acquisition.optimum import (
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, queries_of, require_askable
 from gainful.inference.posterior import Posterior
+from gainful.inference.pullback import Beside
 from gainful.information.about import as_reference
-from gainful.information.watched import Seen, Watched, covariances, see, watch_places
+from gainful.information.watched import Seen, Watched, covariances, look, see, watch_places
 from gainful.instruments import Instrument, Point
 from gainful.numerics.memory import in_blocks
 
@@ -50,6 +51,7 @@ Index = NDArray[np.intp]
 _CORNERS = np.array([-7.0, -2.0, -0.7, 0.0, 0.7, 2.0, 7.0])  # of z: beyond them lies 3e-12 of its mass
 _MOST_TURNS = 60
 _ROUNDING = 1e-14
+_LOW = 1e300  # a line this far below wins nowhere
 _LEADING = 3  # parts of a belief that many queries are ranked under
 _BEYOND = 6.0  # standard deviations of the difference: a rival worse by that much would add 1e-10 of one
 _SEES = Point(noise=1.0)  # any instrument that sees f at a place: its noise is not asked for
@@ -206,9 +208,25 @@ class _View:
         return own if own is not None and type(own) is type(given) else given
 
     @cached_property
-    def pulled(self) -> Array | None:
-        """What derivatives need of the rivals, whatever moves."""
-        return None if self.rivals is None else self.posterior.pulled(self.rivals.queries)
+    def beside(self) -> Beside:
+        """The rivals, ready to be watched."""
+        assert self.rivals is not None
+        return self.posterior.beside(self.rivals.queries)
+
+
+class _Looked(NamedTuple):
+    """One posterior's lines for some queries, its instrument with its noise, and the way back to the places."""
+
+    lines: _Lines
+    instrument: Instrument
+    noise: float
+    back: Callable[..., Array]
+
+
+def _stacked(tables: Sequence[Array], beyond: float = -_LOW) -> Array:
+    """Tables (M, R_s) below each other, the shorter rows filled up."""
+    widest = max(each.shape[1] for each in tables)
+    return np.concatenate([np.pad(t, ((0, 0), (0, widest - t.shape[1])), constant_values=beyond) for t in tables])
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,15 +254,19 @@ class _Prepared:
         channel = instrument.channel()
         if channel is None or not channel.is_number or instrument.query != "place":
             return None
-        total, slope = np.zeros(len(np.asarray(places))), np.zeros(np.shape(places))
-        for part in self.parts:
-            if part.rivals is None:
-                return None
-            own = part.instrument(instrument)
-            queries, noise = queries_of(part.posterior, own, places), (own.channel() or channel).noise
-            lines = self._lines(part.posterior, own, queries, part.rivals, noise)
-            by_a, by_b = _slopes_of_envelope(lines.a, lines.b)
-            total += part.weight * _under(lines.a, lines.b, by_a, by_b)
+        if any(part.rivals is None for part in self.parts):
+            return None
+        views = [self._view(part, instrument, places) for part in self.parts]
+        a, b = _stacked([v.lines.a for v in views]), _stacked([v.lines.b for v in views], 0.0)
+        wins, pulls = _slopes_of_envelope(
+            a, b
+        )  # of all parts at once: there are few queries, and each turn has its price
+        heights = _under(a, b, wins, pulls).reshape(len(views), -1)
+        slope = np.zeros(np.shape(places))
+        for i, (part, view) in enumerate(zip(self.parts, views, strict=True)):
+            lines, own, noise = view.lines, view.instrument, view.noise
+            mine = slice(i * len(lines.a), (i + 1) * len(lines.a))
+            by_a, by_b = wins[mine, : lines.a.shape[1]], pulls[mine, : lines.a.shape[1]]
             np.put_along_axis(by_a, lines.best, np.take_along_axis(by_a, lines.best, axis=1) - 1.0, axis=1)
             if not sees_what_counts(part.posterior, own):  # the last line is that of a rival, see `_lines`
                 by_b[:, lines.again] += by_b[:, -1]
@@ -255,10 +277,15 @@ class _Prepared:
             by_v = by_b[:, -1] * (0.5 * v + noise**2) / reading**3
             by_v -= 0.5 * np.sum(by_b[:, :-1] * lines.cross[:, :-1], axis=1) / reading**3
             in_cross = sign * by_b[:, :-1] / reading[:, None]
-            slope += part.weight * part.posterior.pullback(
-                own, places, sign * by_a[:, -1], sign * by_v, part.rivals.queries, in_cross, part.pulled
-            )
-        return total, slope
+            slope += part.weight * view.back(sign * by_a[:, -1], sign * by_v, in_cross)
+        return np.array([part.weight for part in self.parts]) @ heights, slope
+
+    def _view(self, part: _View, instrument: Instrument, places: ArrayLike) -> _Looked:
+        own, belief, rivals = part.instrument(instrument), part.posterior, part.rivals
+        assert rivals is not None
+        noise = own.channel().noise  # type: ignore[union-attr]  # a number has one
+        seen, found = look(belief, own, queries_of(belief, own, places), part.beside)
+        return _Looked(self._lines(belief, own, rivals, noise, seen, found.cross), own, noise, found.back)
 
     def _of_one(self, part: _View, instrument: Instrument, places: ArrayLike) -> Array:
         own, belief, rivals = part.instrument(instrument), part.posterior, part.rivals
@@ -273,17 +300,18 @@ class _Prepared:
             return over_steps(belief, own, queries, rivals, self._over_answers(itself), means=True)
 
         def of(some: slice) -> Array:
-            lines = self._lines(belief, own, queries[some], rivals, channel.noise)
+            here = queries[some]
+            cross = covariances(belief, own, here, rivals)[:, 0]
+            lines = self._lines(belief, own, rivals, channel.noise, see(belief, own, here), cross)
             return mean_of_envelope(lines.a, lines.b)
 
         return in_blocks(of, len(queries), 8 * (len(rivals) + 1))
 
     def _lines(
-        self, belief: Posterior, instrument: Instrument, queries: Array, rivals: Watched, noise: float
+        self, belief: Posterior, instrument: Instrument, rivals: Watched, noise: float, seen: Seen, cross: Array
     ) -> _Lines:
-        seen = see(belief, instrument, queries)
-        v, n = seen.cov[:, :, 0], len(queries)
-        cross = np.concatenate([covariances(belief, instrument, queries, rivals)[:, 0], v], axis=1)
+        v, n = seen.cov[:, :, 0], len(cross)
+        cross = np.concatenate([cross, v], axis=1)
         cross[seen.known] = 0.0
         a = self.goal.sign * np.concatenate([np.broadcast_to(rivals.mean, (n, len(rivals))), seen.mean], axis=1)
         again = int(np.argmax(a[0, :-1]))

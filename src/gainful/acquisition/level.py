@@ -145,9 +145,8 @@ class Level:
         by_rho = np.exp(-(h**2) / (1.0 + rho)) / (2.0 * np.pi * np.sqrt((1.0 - rho) * (1.0 + rho))) / len(watched)
         by_cross = np.divide(2.0 * case.cross, (case.variance + noise) * np.maximum(case.spread, _TINY))
         by_variance = -np.sum(by_rho * rho / (case.variance + noise), axis=1)
-        back = belief.pullback(
-            instrument, queries, np.zeros(len(queries)), by_variance, watched.queries, by_rho * by_cross
-        )
+        look = belief.vjp(instrument, queries, belief.beside(watched.queries))
+        back = look.back(np.zeros(len(queries)), by_variance, by_rho * by_cross)
         return self._of_number(case, channel).mean(axis=1), back
 
     def probability(self, belief: Posterior | Belief, places: ArrayLike) -> Array:

@@ -6,7 +6,7 @@ and posteriors are made of posteriors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from gainful.inference.drawn import answers_by_draw, moments_by_draw, sample_by_
 from gainful.inference.draws import Draws
 from gainful.inference.predicting import Predictor
 from gainful.inference.predictive import Predictive, frozen
-from gainful.inference.pullback import of_places, pull_back, pulled
+from gainful.inference.pullback import Beside, beside, moments_and_pullback, of_places
 from gainful.inference.quantiles import as_levels, require_level, tails
 from gainful.inference.sampled import Sampled
 from gainful.inference.sites import Sites
@@ -44,7 +44,7 @@ from gainful.instruments.answers import Answers, MixtureAnswers
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
-from gainful.numerics.memory import WORKING, in_blocks, require_room
+from gainful.numerics.memory import require_room
 from gainful.numerics.mixture_quantile import mixture_quantile
 from gainful.numerics.rows import find_rows
 
@@ -54,6 +54,16 @@ Array = NDArray[np.float64]
 
 _PAIRS = 512  # queries at a time whose places are pulled back against each other
 _MOST_CHECKED = 500  # places at which a posterior is compared with the exact one
+
+
+class Looked(NamedTuple):
+    """What an instrument sees at M queries: mean and (co)variance as `marginals` has them, covariances (M, R) with what
+    is watched, and `back`, which takes dL/d of the first two, or of all three, to dL/dX."""
+
+    mean: Array
+    variance: Array
+    cross: Array
+    back: Callable[..., Array]
 
 
 class KnownWindows(NamedTuple):
@@ -220,50 +230,44 @@ class Posterior:
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
 
-    def pullback(
-        self,
-        instrument: Instrument,
-        X: ArrayLike,
-        d_mean: Array,
-        d_cov: Array,
-        watched: Array | None = None,
-        d_cross: Array | None = None,
-        pulled_there: Array | None = None,
-    ) -> Array:
-        """dL/dX for a function L of what the instrument sees: d_mean, d_cov are its derivatives in `marginals`.
+    def vjp(self, instrument: Instrument, X: ArrayLike, watched: Beside | None = None) -> Looked:
+        """What the instrument sees at a few queries, with the way back to the places: see `Looked`.
 
-        L may also depend on covariances with f at `watched` places (R, d), or its differences over pairs (R, 2, d), by
-        d_cross (M, R), where the instrument sees one value; `pulled_there` is `posterior.pulled(watched)`, where it is
-        known already.
+        `watched` are places whose covariances with what is seen are wanted too, made ready by `beside`.
+
+        >>> import gainful as gf
+        >>> post = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.1), [[0.0]], [1.0]))
+        >>> look = post.vjp(gf.Point(), [[0.0]])
+        >>> look.mean.round(2).tolist(), look.back(np.ones(1), np.zeros(1)).round(2).tolist()  # level at the top
+        ([0.99], [[0.0]])
         """
-        queries, _ = as_queries(instrument, X)
-        d_means, d_covs = of_places(instrument.query, d_mean, d_cov)
+        queries = self._queries(instrument, X)
+        shape, kind = queries.shape, instrument.query
         each = queries[:, None] if queries.ndim == 2 else queries
-        if watched is not None and pulled_there is None:
-            pulled_there = self.pulled(watched)
-        k = each.shape[1]
+        if kind == "place":
+            each = self._places(each.reshape(-1, shape[-1]))[:, None]
+        found = moments_and_pullback(self._predictor, each, watched)
+        mean, cov, cross = found.mean, found.cov, found.cross
+        if kind == "place":
+            mean, cov, cross = mean[:, 0], cov[:, 0, 0], cross[:, 0]
+        elif kind == "pair":
+            mean, cross = mean[:, 0] - mean[:, 1], cross[:, 0] - cross[:, 1]
+            cov = np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
 
-        known = self._predictor.known
+        def back(d_mean: Array, d_cov: Array, d_cross: Array | None = None) -> Array:
+            signs = np.array([1.0, -1.0]) if kind == "pair" else np.ones(each.shape[1])
+            crossing = None if d_cross is None else d_cross[:, None, :] * signs[:, None]
+            out = found.back(*of_places(kind, d_mean, d_cov), crossing)[..., : shape[-1]]
+            out = out.reshape(shape)
+            if instrument.outputs is not None:  # one place for all of them, and their numbers do not move
+                return np.asarray(out[:, :, :-1].sum(axis=1))
+            return out
 
-        def of(part: slice) -> Array:
-            crossing = None if d_cross is None else d_cross[part]
-            return pull_back(
-                self.prior_mean, self.kernel, self.data.layout, known, each[part], d_means[part], d_covs[part],
-                watched, crossing, pulled_there,
-            )  # fmt: skip
+        return Looked(mean, cov, cross, back)
 
-        # The places of a pair or set take matrices of queries × queries: of small blocks, then.
-        most = k * (self._predictor.each + (0 if watched is None else 4 * len(watched)))
-        out = in_blocks(of, len(each), most if k == 1 else max(most, WORKING // (8 * _PAIRS)))
-        if instrument.outputs is not None:  # one place for all of them, and their numbers do not move
-            return np.asarray(out.reshape(queries.shape)[:, :, :-1].sum(axis=1))
-        return out.reshape(queries.shape)
-
-    def pulled(self, watched: Array) -> Array | None:
-        """What `pullback` needs of watched places, (R, d) or pairs (R, 2, d), whatever moves; None without data."""
-        if not len(self.data):
-            return None
-        return pulled(self.kernel, self.data.layout, self._predictor.known, watched.reshape(-1, watched.shape[-1]))
+    def beside(self, watched: Array) -> Beside:
+        """Places (R, d), or pairs of them (R, 2, d), ready to be watched by `vjp`."""
+        return beside(self._predictor, watched)
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers | MixtureAnswers:
         """The predictive distribution of the instrument's answers."""

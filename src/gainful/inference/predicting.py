@@ -65,7 +65,7 @@ class Predictor:
         def of(part: slice) -> Array:
             here = places[part]
             prior = self.kernel.diag(here)
-            return self._refine_measured(here, prior, prior - self.known.square(self._half(here)))
+            return self.refine_measured(here, prior, prior - self.known.square(self._half(here)))
 
         return in_blocks(of, len(places), self.each)
 
@@ -77,7 +77,7 @@ class Predictor:
             prior, cross = self.kernel.diag(here), self.cross(here)
             mean = self.prior_mean(here) + matmul(cross.T, self.weights)
             variance = prior - self.known.square(self._half_of(cross))
-            return np.stack([mean, self._refine_measured(here, prior, variance)], axis=1)
+            return np.stack([mean, self.refine_measured(here, prior, variance)], axis=1)
 
         both = in_blocks(of, len(places), self.each)
         return np.array(both[:, 0]), np.array(both[:, 1])
@@ -140,7 +140,7 @@ class Predictor:
     def _half_of(self, cross: Array) -> Array:
         return self.known.reduction(self.layout.pick(cross))
 
-    def _refine_measured(self, places: Array, prior: Array, variance: Array) -> Array:
+    def refine_measured(self, places: Array, prior: Array, variance: Array) -> Array:
         """The variance where k − ‖·‖² has lost its digits to a precise answer: Var[g_i] of that very place, which has
         not."""
         lost = np.flatnonzero(variance < 1e-6 * prior)

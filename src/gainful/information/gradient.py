@@ -34,10 +34,9 @@ def information_and_gradient(belief: Posterior, instrument: Instrument, places: 
     >>> bool(slope[0, 0] > 0), bool(np.isclose(slope[0, 0], -slope[1, 0]))
     (True, True)
     """
-    m, v = belief.marginals(instrument, places)
-    bits = information_given(instrument, m, v)
-    d_mean, d_cov = information_slopes(instrument, m, v)
-    return bits, belief.pullback(instrument, places, d_mean, d_cov)
+    seen = belief.vjp(instrument, places)
+    bits = information_given(instrument, seen.mean, seen.variance)
+    return bits, seen.back(*information_slopes(instrument, seen.mean, seen.variance))
 
 
 def information_slopes(instrument: Instrument, m: Array, v: Array) -> tuple[Array, Array]:

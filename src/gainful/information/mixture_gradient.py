@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from gainful.inference.belief import Belief
 from gainful.information.about import Region
 from gainful.information.gradient import stacked_slopes
-from gainful.information.mixture import OfEachPart, Several, channels_of, grouped, panels_of, rounding, several
+from gainful.information.mixture import OfEachPart, Several, channels_of, grouped, panels_of, rounding
 from gainful.information.region import AboutRegion
 from gainful.instruments import Instrument
 from gainful.instruments.channel import Channel
@@ -52,7 +52,14 @@ def mixture_information_and_gradient(
     region = about.region if isinstance(about, OfEachPart) else about
     if isinstance(region, Region) and region.answers is not None:
         return None
-    found = several(belief, instrument, places)
+    parts = belief.parts(instrument, places)
+    looks = [part.posterior.vjp(part.instrument, places) for part in parts]
+    found = Several(
+        np.array([part.weight for part in parts]),
+        tuple(part.instrument for part in parts),
+        np.stack([look.mean for look in looks]),
+        np.stack([look.variance for look in looks]),
+    )
     apart = disagreement_slopes(found, rounding(belief, instrument, places))
     if apart is None:
         return None
@@ -65,8 +72,8 @@ def mixture_information_and_gradient(
         bits = bits + found.weights @ within.bits
         in_mean, in_variance = in_mean + weights * within.mean, in_variance + weights * within.variance
     gradient = np.zeros(np.shape(places))
-    for i, part in enumerate(belief.parts(instrument, places)):
-        gradient += part.posterior.pullback(part.instrument, places, in_mean[i], in_variance[i])
+    for i, (part, look) in enumerate(zip(parts, looks, strict=True)):
+        gradient += look.back(in_mean[i], in_variance[i])
         if isinstance(region, Region):
             mine = about.parts[part.number] if isinstance(about, OfEachPart) else AboutRegion(part.posterior, region)
             more, slope = mine.score_and_gradient(part.instrument, places)

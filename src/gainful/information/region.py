@@ -60,7 +60,7 @@ class AboutRegion:
 
     def __init__(self, belief: Posterior, region: Region) -> None:
         self.region, self._target = region, _target(belief, region.answers or Point(), region, [])
-        self._pulled = belief.pulled(self._target.watched.queries)
+        self._beside = belief.beside(self._target.watched.queries)
 
     def score(self, instrument: Instrument, places: ArrayLike) -> Array:
         """`region_information`, (M,)."""
@@ -75,9 +75,8 @@ class AboutRegion:
             bits[part] = np.where(case.known, 0.0, found)
             for each in (in_mean, in_variance, in_cross):
                 each[case.known] = 0.0
-            back[part] = target.belief.pullback(
-                instrument, queries[part], in_mean, in_variance, target.watched.queries, in_cross, self._pulled
-            )
+            look = target.belief.vjp(instrument, queries[part], self._beside)
+            back[part] = look.back(in_mean, in_variance, in_cross)
         return bits, back
 
 

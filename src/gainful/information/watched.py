@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.checks import column_names, require_columns
 from gainful.data import as_queries
 from gainful.errors import InvalidInput
-from gainful.inference.posterior import Posterior
+from gainful.inference.posterior import Looked, Posterior
+from gainful.inference.pullback import Beside
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument, Point
 
-__all__ = ["Seen", "Watched", "covariances", "require_posterior", "see", "watch", "watch_places", "whitening"]
+__all__ = ["Seen", "Watched", "covariances", "look", "require_posterior", "see", "watch", "watch_places", "whitening"]
 
 Array = NDArray[np.float64]
 
@@ -81,8 +82,18 @@ def see(belief: Posterior, instrument: Instrument, queries: Array) -> Seen:
 
     It is then given the resolution for its variance, so that answers without noise have finite derivatives.
     """
+    return _of_moments(belief, instrument, queries, *belief.marginals(instrument, queries))
+
+
+def look(belief: Posterior, instrument: Instrument, queries: Array, watched: Beside) -> tuple[Seen, Looked]:
+    """The same for an instrument that sees one value, with covariances and the way back to the places, for a few
+    queries."""
+    found = belief.vjp(instrument, queries, watched)
+    return _of_moments(belief, instrument, queries, found.mean, found.variance), found
+
+
+def _of_moments(belief: Posterior, instrument: Instrument, queries: Array, m: Array, v: Array) -> Seen:
     n = len(queries)
-    m, v = belief.marginals(instrument, queries)
     prior = np.maximum(belief.kernel.diag(queries.reshape(-1, queries.shape[-1])), 0.0).reshape(n, -1).sum(axis=1)
     least = np.maximum(RESOLUTION * prior, _TINY)
     if instrument.query == "set":

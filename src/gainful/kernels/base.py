@@ -2,7 +2,7 @@
 
     k(X, Z)                       the matrix K (N, M); with a batch of S parameter settings (S, N, M)
     K, back = k.vjp(X, Z)         the matrix, and G = dL/dK -> dL/dtheta, with no stack of derivative matrices
-    k.pullback_inputs(X, Z, G)    dL/dX (N, D), holding Z fixed
+    K, back = k.vjp_inputs(X, Z)  the same in the places: G -> dL/dX (N, D), holding Z fixed
     k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
     k + k, k * k, 2.0 * k, k.on(dims)
 
@@ -61,9 +61,14 @@ class Kernel(Parametrised, ABC):
 
         return self.matrix(X, Z), back
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        """dL/dX (N, D) for G = dL/dK, with Z held fixed; by differences where there is no closed form."""
-        return _along_inputs(lambda moved: np.sum(G * self.matrix(moved, Z), axis=1), X, np.concatenate([X, Z]))
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        """K and the map from G = dL/dK (N, M) to dL/dX (N, D), with Z held fixed; by differences where there is no
+        closed form."""
+
+        def back(G: Array) -> Array:
+            return _along_inputs(lambda moved: np.sum(G * self.matrix(moved, Z), axis=1), X, np.concatenate([X, Z]))
+
+        return self.matrix(X, Z), back
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         """dL/dX (N, D) for g = dL/d diag(X), (N,); by differences where there is no closed form."""
@@ -81,6 +86,10 @@ class Kernel(Parametrised, ABC):
     def pullback(self, X: Array, Z: Array, G: Array) -> Array:
         """dL/dtheta (P,) for G = dL/dK (N, M)."""
         return self.vjp(X, Z)[1](G)
+
+    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
+        """dL/dX (N, D) for G = dL/dK (N, M), with Z held fixed."""
+        return self.vjp_inputs(X, Z)[1](G)
 
     def bind(self, names: Sequence[str]) -> Self:
         """The same kernel with the dimensions that it calls by name turned into column numbers."""
@@ -129,8 +138,8 @@ class Constant(Kernel):
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return np.zeros_like(X)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.zeros_like(X)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
@@ -192,8 +201,10 @@ class Sum(Kernel):
         b, back_b = self.right.vjp(X, Z)
         return a + b, lambda G: np.concatenate([back_a(G), back_b(G)])
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return self.left.pullback_inputs(X, Z, G) + self.right.pullback_inputs(X, Z, G)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.vjp_inputs(X, Z)
+        b, back_b = self.right.vjp_inputs(X, Z)
+        return a + b, lambda G: back_a(G) + back_b(G)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self.left.pullback_diag_inputs(X, g) + self.right.pullback_diag_inputs(X, g)
@@ -221,9 +232,10 @@ class Product(Kernel):
         b, back_b = self.right.vjp(X, Z)
         return a * b, lambda G: np.concatenate([back_a(G * b), back_b(G * a)])
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        a, b = self.left.matrix(X, Z), self.right.matrix(X, Z)
-        return self.left.pullback_inputs(X, Z, G * b) + self.right.pullback_inputs(X, Z, G * a)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.vjp_inputs(X, Z)
+        b, back_b = self.right.vjp_inputs(X, Z)
+        return a * b, lambda G: back_a(G * b) + back_b(G * a)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         a, b = self.left.diag(X), self.right.diag(X)
@@ -310,8 +322,9 @@ class On(Kernel):
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.base.vjp(self._see(X), self._see(Z))
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return self._put(X, self.base.pullback_inputs(self._see(X), self._see(Z), G))
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K, back = self.base.vjp_inputs(self._see(X), self._see(Z))
+        return K, lambda G: self._put(X, back(G))
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self._put(X, self.base.pullback_diag_inputs(self._see(X), g))

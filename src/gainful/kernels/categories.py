@@ -70,8 +70,8 @@ class Exchangeable(Kernel):
 
         return np.where(same, 1.0, r), back
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return np.zeros_like(X)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.zeros_like(X)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
@@ -146,8 +146,8 @@ class Similarity(Kernel):
 
         return np.asarray(C[x[:, None], z[None, :]]), back
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return np.zeros_like(X)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.zeros_like(X)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)

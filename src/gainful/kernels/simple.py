@@ -33,8 +33,8 @@ class Linear(Kernel):
         K = self.matrix(X, Z)
         return K, lambda G: np.array([dot(G, K)])
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return self.variance * matmul(G, Z)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: self.variance * matmul(G, Z)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return 2.0 * self.variance * g[:, None] * X
@@ -93,14 +93,18 @@ class Periodic(Kernel):
 
         return K, back
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        length, period = self._scales(X.shape[1])
-        GK = G * self.matrix(X, Z)
-        out = np.zeros_like(X)
-        for d in range(X.shape[1]):
-            phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
-            out[:, d] = -2.0 * np.pi / (period[d] * length[d] ** 2) * np.einsum("ij,ij->i", GK, np.sin(2.0 * phase))
-        return out
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K = self.matrix(X, Z)
+
+        def back(G: Array) -> Array:
+            length, period = self._scales(X.shape[1])
+            GK, out = G * K, np.zeros_like(X)
+            for d in range(X.shape[1]):
+                wave = np.sin((X[:, d, None] - Z[None, :, d]) * (2.0 * np.pi / period[d]))
+                out[:, d] = -2.0 * np.pi / (period[d] * length[d] ** 2) * np.einsum("ij,ij->i", GK, wave)
+            return out
+
+        return K, back
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)

@@ -67,9 +67,9 @@ class Stationary(Kernel):
 
         return K, back
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        slope, _ = self.linearise(squared_distance(X, Z, self.lengthscale))[1](G)
-        return 2.0 * weighted_differences(slope, X, Z, self.lengthscale)
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K, weights = self.linearise(squared_distance(X, Z, self.lengthscale))
+        return K, lambda G: 2.0 * weighted_differences(weights(G)[0], X, Z, self.lengthscale)
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)

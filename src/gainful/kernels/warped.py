@@ -54,8 +54,9 @@ class Warped(Kernel):
         seen = self.coordinates(X)
         return self.base.vjp(seen, seen if Z is X else self.coordinates(Z))
 
-    def pullback_inputs(self, X: Array, Z: Array, G: Array) -> Array:
-        return self.coordinates.pullback(X, self.base.pullback_inputs(self.coordinates(X), self.coordinates(Z), G))
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K, back = self.base.vjp_inputs(self.coordinates(X), self.coordinates(Z))
+        return K, lambda G: self.coordinates.pullback(X, back(G))
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self.coordinates.pullback(X, self.base.pullback_diag_inputs(self.coordinates(X), g))

@@ -32,6 +32,7 @@ _DIFFERENCE = 1e-5  # of the box, for acquisitions that have no gradient of thei
 _ROUNDS = 12  # of neighbours
 _NEIGHBOURS = 2  # of a place that climb,
 _FOLLOWED = 2  # for so many places at once, the best
+_WORTH = 0.05  # of the score: what a step with its climb must bring for the next one to be tried
 
 
 def ascend(
@@ -137,7 +138,7 @@ def _climbed(
     starts: dict[int, Array],
     distinct: bool,
 ) -> list[int]:
-    """Those places for which a climb from one of their starts was better; they are there now."""
+    """Those places that a climb from one of their starts brought far; all for which one was better are there now."""
     starts = {i: each for i, each in starts.items() if len(each)}
     if not starts:
         return []
@@ -148,8 +149,9 @@ def _climbed(
         mine = np.flatnonzero(owner == i)
         j = mine[first_best(found[mine])]
         if better(found[j], heights[i]):
+            if found[j] > heights[i] + _WORTH * abs(heights[i]):
+                out.append(i)
             reached[i], heights[i] = climbed[j], found[j]
-            out.append(i)
     return out
 
 

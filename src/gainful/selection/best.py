@@ -56,8 +56,12 @@ class _Mean:
             [(1.0, belief)] if isinstance(belief, Posterior) else zip(belief.weights, belief.posteriors, strict=True)
         )
         n = len(np.asarray(places))
-        slope = sum(w * p.pullback(instrument, places, np.full(n, float(self.sign)), np.zeros(n)) for w, p in parts)
-        return self.score(belief, instrument, places), np.asarray(slope)
+        score, slope = np.zeros(n), np.zeros(np.shape(places))
+        for weight, posterior in parts:
+            look = posterior.vjp(instrument, places)
+            score += weight * self.sign * look.mean
+            slope += weight * look.back(np.full(n, float(self.sign)), np.zeros(n))
+        return score, slope
 
 
 def best_place(

@@ -84,10 +84,10 @@ class BALDClosedForm:
         if not isinstance(belief, Posterior):
             return None
         unit = _unit(instrument)
-        m, v = belief.marginals(instrument, places)
-        in_mean, in_variance = probit_slopes(m / unit, v / unit**2)
-        back = belief.pullback(instrument, places, in_mean / unit, in_variance / unit**2)
-        return probit_information(m / unit, v / unit**2), back
+        seen = belief.vjp(instrument, places)
+        m, v = seen.mean / unit, seen.variance / unit**2
+        in_mean, in_variance = probit_slopes(m, v)
+        return probit_information(m, v), seen.back(in_mean / unit, in_variance / unit**2)
 
 
 def _of_several(belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
