@@ -100,7 +100,10 @@ def test_every_dimension_gets_a_lengthscale_and_the_mean_a_constant() -> None:
         "Matern.lengthscale[0]",
         "Matern.lengthscale[1]",
         "Matern.variance",
-        "Exchangeable.correlation",
+        "Leaning.correlation",
+        "Leaning.leanings[0]",
+        "Leaning.leanings[1]",
+        "Leaning.leanings[2]",
         "Constant.variance",
         "ConstantMean.value",
     )

@@ -247,6 +247,8 @@ def _values() -> None:
     case("Constant", gf.Constant, variance=("positive parameter", 1.0))
     case("Linear", gf.Linear, variance=("positive parameter", 1.0))
     case("Exchangeable", gf.Exchangeable, levels=("count", 3), correlation=("fraction", 0.5))
+    case("Leaning", gf.Leaning, levels=("count", 3), correlation=("fraction", 0.5))
+    case("Leaning leanings", gf.Leaning, levels=3, leanings=("nothing", (1.0, 2.0, 3.0)), also={"leanings": {"0"}})
     case("Similarity", gf.Similarity, levels=("count", 3), rank=("count", 2))
     case("Similarity loadings", gf.Similarity, levels=3, loadings=("nothing", (1.0, 2.0, 3.0)),
          also={"loadings": {"0"}})  # fmt: skip

@@ -28,7 +28,8 @@ def _levels(n, rng):
 @pytest.mark.parametrize(
     "kernel",
     [gf.Exchangeable(4), gf.Exchangeable(4, 0.9), gf.Similarity(4), gf.Similarity(4, 2),
-     gf.Similarity(4, 3, tuple(np.random.default_rng(0).normal(size=12))), 2.0 * gf.Exchangeable(4, 0.2)],
+     gf.Similarity(4, 3, tuple(np.random.default_rng(0).normal(size=12))), 2.0 * gf.Exchangeable(4, 0.2),
+     gf.Leaning(4), gf.Leaning(4, 0.3, (1.0, -0.5, 2.0, 0.0)), gf.Leaning(4, 0.0, (1.0, -0.5, 2.0, 0.0))],
     ids=str,
 )  # fmt: skip
 def test_kernels_of_categories_obey_their_laws(kernel):
@@ -51,6 +52,17 @@ def test_exchangeable_is_positive_definite_for_any_correlation_and_similarity_fo
         K = gf.Similarity(5, 2, tuple(rng.normal(scale=5.0, size=10)))(X)
         np.testing.assert_allclose(np.diagonal(K), 1.0, rtol=1e-14)
         assert np.linalg.eigvalsh(K).min() > 0.0
+
+
+def test_levels_that_lean_nowhere_are_exchangeable_and_others_are_a_similarity_of_two_loadings():
+    rng, X = np.random.default_rng(2), np.arange(5.0)[:, None]
+    for r in (0.0, 0.3, 0.99):
+        np.testing.assert_allclose(gf.Leaning(5, r)(X), gf.Exchangeable(5, r)(X), rtol=1e-15)
+        lean, c = rng.normal(scale=2.0, size=5), np.sqrt(r / (1 - r))
+        loadings = np.column_stack([np.full(5, c), lean]).ravel()
+        np.testing.assert_allclose(
+            gf.Leaning(5, r, tuple(lean))(X), gf.Similarity(5, 2, tuple(loadings))(X), rtol=1e-12
+        )
 
 
 def test_a_similarity_of_equal_loadings_is_exchangeable():
@@ -101,6 +113,7 @@ def test_a_logarithmic_dimension_is_a_dimension_of_logarithms():
     "make",
     [
         lambda: gf.Exchangeable(1),
+        lambda: gf.Leaning(3, 0.5, (1.0, 2.0)),
         lambda: gf.Exchangeable(3, 1.0),
         lambda: gf.Exchangeable(3, -0.1),
         lambda: gf.Exchangeable(3)([[0.0], [3.0]]),

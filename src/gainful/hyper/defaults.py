@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant about the middle of the answers
 NOISE = 0.1  # of the spread: the typical noise of a reading, where it is not stated
 _LENGTH = 0.35  # of the range, times √D: in D dimensions distances grow with √D
+_PER_LEVEL = 10  # answers for each level of a category: from then on levels may lean
 CONVENTION = 2.0  # of the noise behind yes and no: the spread of f, where no answer is a number
 
 
@@ -36,6 +37,7 @@ class Scale:
     """The sizes that parameters have units of: middle and range of each input, centre and spread of the function.
 
     Unless it `is_known` no answer tells the spread; it then goes by a noise that was stated, or it `is_conventional`.
+    `answers` is how many there are.
     """
 
     middle: Array
@@ -45,6 +47,7 @@ class Scale:
     spread: float
     is_known: bool
     is_conventional: bool = False
+    answers: int = 0
 
     def over(self, dims: tuple[int, ...] | None) -> tuple[float, float, int]:
         """Mean middle and mean range of some dimensions (None: all), and in how many of them places differ."""
@@ -68,13 +71,13 @@ def scale_of(
     mentioned = _mentioned(data, output)
     centre, spread = _spread(mentioned)
     if spread > 0.0:
-        return Scale(middle, width, varies, centre, spread, True)
+        return Scale(middle, width, varies, centre, spread, True, answers=len(data))
     apart, spread = _spread(_thresholds(some))
     centre = centre if len(mentioned) else apart
     if spread > 0.0:
-        return Scale(middle, width, varies, centre, spread, True)
+        return Scale(middle, width, varies, centre, spread, True, answers=len(data))
     stated, spread = _usual(some)
-    return Scale(middle, width, varies, centre, spread, is_known=False, is_conventional=not stated)
+    return Scale(middle, width, varies, centre, spread, is_known=False, is_conventional=not stated, answers=len(data))
 
 
 def _inputs(data: Data, space: Places | None, outputs: bool) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -180,7 +183,7 @@ def typical(slot: Slot, value: float, scale: Scale, siblings: int) -> Typical | 
             return Typical(0.0, value, 1.0)
         case "threshold":
             return Typical(value, scale.spread, 1.0)
-        case "loading":
+        case "loading" | "leaning":
             return Typical(0.0, 1.0, 1.0)
         case "rate" | "correlation":
             return None
@@ -193,7 +196,7 @@ def default_prior(slot: Slot, value: float, scale: Scale, siblings: int) -> Prio
     if slot.role == "correlation":
         return Uniform(-1.0, 1.0) if slot.transform == FISHER else Beta(1.0, 1.0)
     found = typical(slot, value, scale, siblings)
-    if found is None:
+    if found is None or (slot.role == "leaning" and scale.answers < _PER_LEVEL * siblings):
         return Fixed()
     if slot.transform == LOG:
         return LogNormal(float(np.log(found.unit)), found.sd)

@@ -1,7 +1,7 @@
 """Covariances as composable values, each with its pullback."""
 
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
-from gainful.kernels.categories import Exchangeable, Similarity
+from gainful.kernels.categories import Exchangeable, Leaning, Similarity
 from gainful.kernels.outputs import Coregionalised
 from gainful.kernels.simple import Linear, Periodic
 from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
@@ -13,6 +13,7 @@ __all__ = [
     "Coregionalised",
     "Exchangeable",
     "Kernel",
+    "Leaning",
     "Linear",
     "Matern",
     "On",

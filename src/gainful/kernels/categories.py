@@ -1,6 +1,6 @@
 """Kernels of one category: how alike its levels are.
 
-Both are correlations, 1 on the diagonal: the variance belongs to what they are multiplied by, as in
+All are correlations, 1 on the diagonal: the variance belongs to what they are multiplied by, as in
 `SE().on("temperature") * Exchangeable(3).on("catalyst")`.
 """
 
@@ -17,7 +17,7 @@ from gainful.errors import InvalidInput
 from gainful.kernels.base import Kernel, Pullback, batched
 from gainful.parameters import Slot, Unstated, fraction, real
 
-__all__ = ["Exchangeable", "Similarity"]
+__all__ = ["Exchangeable", "Leaning", "Similarity"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -111,9 +111,7 @@ class Similarity(Kernel):
     @property
     def correlations(self) -> Array:
         """The correlation of each pair of levels, (L, L), or with a batch of settings (S, L, L)."""
-        W, size = self._vectors()
-        C = np.einsum("...ir,...jr->...ij", W, W) + np.eye(self.levels)
-        return np.asarray(C / (size[..., :, None] * size[..., None, :]))
+        return _correlations(*self._vectors())
 
     def _vectors(self) -> tuple[Array, Array]:
         """w (…, L, rank), and √(1 + |w|²) of each."""
@@ -134,15 +132,7 @@ class Similarity(Kernel):
         C, (W, size) = self.correlations, self._vectors()
 
         def back(G: Array) -> Array:
-            # dL/dC, summed over the places of each pair of levels, then made symmetric.
-            pairs = np.zeros((self.levels, self.levels))
-            np.add.at(pairs, (x[:, None], z[None, :]), G)
-            pairs = pairs + pairs.T
-            np.fill_diagonal(pairs, 0.0)  # a level is as like itself as it was
-            # C_ij = a_ij/(s_i s_j): dC_ij/dw_i = w_j/(s_i s_j) − C_ij w_i/s_i².
-            weights = pairs / (size[:, None] * size[None, :])
-            shrink = np.sum(pairs * C, axis=1) / size**2
-            return np.asarray((weights @ W - shrink[:, None] * W).ravel())
+            return _in_loadings(G, x, z, C, W, size).ravel()
 
         return np.asarray(C[x[:, None], z[None, :]]), back
 
@@ -151,6 +141,92 @@ class Similarity(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
+
+
+@dataclass(frozen=True)
+class Leaning(Kernel):
+    """k(i, j) = (c² + l_i l_j)/√((1 + c² + l_i²)(1 + c² + l_j²)), 1 for i = j, with c² = correlation/(1 − correlation).
+
+    Levels are alike to one degree, and beyond that those that lean the same way are more alike, those that lean apart
+    less: two kinds of levels, or one that is like no other. Without leanings it is Exchangeable. It is what a GP with a
+    space takes for a category of three levels or more: leanings are 0 until there are ten answers for each level, and
+    learned from then on.
+
+    >>> Leaning(3, 0.5, (2.0, 2.0, -2.0))([[0.0]], [[0.0], [1.0], [2.0]]).round(3).tolist()
+    [[1.0, 0.833, -0.5]]
+    """
+
+    levels: int = 3
+    correlation: Any = fraction(0.5, "correlation")
+    leanings: Any = real(0.0, "leaning", per_dimension=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _require_levels(self.levels))
+        if is_number(self.leanings) and self.leanings == 0.0:
+            object.__setattr__(self, "leanings", (Unstated(0.0),) * self.levels)
+        super().__post_init__()
+        size = np.shape(self.leanings)[-1] if np.ndim(self.leanings) else 1
+        require(size == self.levels, "leanings", f"{self.levels} numbers, one a level", self.leanings, "leave them out")
+
+    def groups(self) -> list[list[Slot]]:
+        """Leanings belong to levels, not to dimensions."""
+        return [[slot._replace(dims=None) for slot in group] for group in super().groups()]
+
+    def _vectors(self) -> tuple[Array, Array]:
+        """(c, l) of each level (…, L, 2), and √(1 + c² + l²)."""
+        lean, share = np.asarray(self.leanings, dtype=float), np.asarray(self.correlation, dtype=float)
+        W = np.stack([np.broadcast_to(np.sqrt(share / (1.0 - share))[..., None], lean.shape), lean], axis=-1)
+        return W, np.sqrt(1.0 + np.sum(W**2, axis=-1))
+
+    @property
+    def correlations(self) -> Array:
+        """The correlation of each pair of levels, (L, L), or with a batch of settings (S, L, L)."""
+        return _correlations(*self._vectors())
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        if not np.any(self.leanings):
+            return np.where(np.equal.outer(x, z), 1.0, batched(self.correlation, 2))
+        return np.asarray(self.correlations[..., x[:, None], z[None, :]])
+
+    def diag(self, X: Array) -> Array:
+        _codes(X, self.levels)
+        batch = np.broadcast_shapes(np.shape(self.correlation), np.shape(self.leanings)[:-1])
+        return np.ones((*batch, len(X)))
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        C, (W, size) = self.correlations, self._vectors()
+
+        def back(G: Array) -> Array:
+            common, leanings = _in_loadings(G, x, z, C, W, size).T
+            # c = exp(t/2) in the logit t of the correlation, which is no parameter where it is 0.
+            return np.concatenate([[0.5 * float(common @ W[:, 0])] if self.correlation else [], leanings])
+
+        return np.asarray(C[x[:, None], z[None, :]]), back
+
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+
+def _correlations(W: Array, size: Array) -> Array:
+    C = np.einsum("...ir,...jr->...ij", W, W) + np.eye(W.shape[-2])
+    return np.asarray(C / (size[..., :, None] * size[..., None, :]))
+
+
+def _in_loadings(G: Array, x: Codes, z: Codes, C: Array, W: Array, size: Array) -> Array:
+    """dL/dW (L, rank) from G = dL/dK at places with levels x and z."""
+    pairs = np.zeros(C.shape)  # dL/dC, summed over the places of each pair of levels, then made symmetric
+    np.add.at(pairs, (x[:, None], z[None, :]), G)
+    pairs = pairs + pairs.T
+    np.fill_diagonal(pairs, 0.0)  # a level is as like itself as it was
+    # C_ij = a_ij/(s_i s_j): dC_ij/dw_i = w_j/(s_i s_j) − C_ij w_i/s_i².
+    weights = pairs / (size[:, None] * size[None, :])
+    shrink = np.sum(pairs * C, axis=1) / size**2
+    return np.asarray(weights @ W - shrink[:, None] * W)
 
 
 def _beginning(levels: int, rank: int) -> tuple[float, ...]:

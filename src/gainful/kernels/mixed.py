@@ -9,7 +9,7 @@ from operator import mul
 
 from gainful.coordinates import Coordinates
 from gainful.kernels.base import Constant, Kernel
-from gainful.kernels.categories import Exchangeable
+from gainful.kernels.categories import Exchangeable, Leaning
 from gainful.kernels.stationary import Stationary
 from gainful.parameters import Unstated
 
@@ -19,8 +19,8 @@ __all__ = ["over_all"]
 def over_all(kernel: Stationary, coordinates: Coordinates) -> Kernel:
     """A kernel of distances over the numbers, times one for each category and for each number that may be absent.
 
-    A category has one correlation between its levels. A number that may be absent has two columns and one lengthscale,
-    so that its distances are those of the embedding (Swersky et al. 2014).
+    A category has one correlation between its levels, and leanings where there are more than two. A number that may be
+    absent has two columns and one lengthscale, so that its distances are those of the embedding (Swersky et al. 2014).
     """
     columns = coordinates.columns
     if all(column.kind == "number" for column in columns) and not coordinates.is_conditional:
@@ -32,7 +32,8 @@ def over_all(kernel: Stationary, coordinates: Coordinates) -> Kernel:
     for group in dict.fromkeys(c.group for c in columns):
         mine = [i for i, c in enumerate(columns) if c.group == group]
         if columns[mine[0]].kind == "category":
-            factors.append(Exchangeable(columns[mine[0]].levels).on(*mine))
+            levels = columns[mine[0]].levels
+            factors.append((Leaning(levels) if levels > 2 else Exchangeable(levels)).on(*mine))
         elif len(mine) > 1:
             factors.append(one.on(*mine))
     return reduce(mul, factors)
