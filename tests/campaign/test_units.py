@@ -22,8 +22,27 @@ SCALED = {
     "Binary at a threshold": gf.Binary(threshold=0.25, noise=0.25, name="Binary at a threshold"),
     "Preference": gf.Preference(0.25, name="Preference"),
 }
+
+
+def alarm(answer, f):
+    """Complementary log-log: yes with probability 1 − exp(−exp(f))."""
+    return np.log(-np.expm1(-np.exp(f))) if answer else -np.exp(f)
+
+
+def alarms(f, rng):
+    return rng.random(np.shape(f)) < -np.expm1(-np.exp(f))
+
+
 UNSCALED = {
     "Binary": gf.Binary(name="Binary"),
+}
+DEAR = {
+    "StudentT": gf.StudentT(name="StudentT"),
+    "Count": gf.Count(name="Count"),
+    "Binomial": gf.Binomial(5, name="Binomial"),
+    "Detection": gf.Detection(name="Detection"),
+    "Classes": gf.Classes(["a", "b", "c"], name="Classes"),
+    "Likelihood": gf.Likelihood(alarm, alarms, answers=[False, True], name="Likelihood"),
 }
 ALL = SCALED | UNSCALED
 SETS = {name: (name,) for name in ALL} | {"mixture": ("Point", "Binary at a threshold")}
@@ -38,6 +57,10 @@ def answered(instrument):
         return list(range(5)), np.column_stack([F - 0.25, F + 0.25])
     if isinstance(instrument, gf.PointWithError):
         return list(range(5)), np.column_stack([F, np.full(5, 0.25)])
+    if isinstance(instrument, gf.Detection):
+        return PAIRS, instrument.simulate(np.array([[F[u], F[v]] for u, v in PAIRS]), rng)
+    if isinstance(instrument, gf.Classes):
+        return list(range(5)), np.array([0.0, 1.0, 2.0, 0.0, 1.0])
     return list(range(5)), instrument.simulate(F, rng)
 
 
@@ -101,6 +124,33 @@ def test_other_units_of_inputs_move_a_choice_by_less_than_a_millionth(names, mod
 @pytest.mark.parametrize(("names", "model"), [case for _, case in ANSWERS], ids=[name for name, _ in ANSWERS])
 def test_other_units_of_answers_move_a_choice_by_less_than_a_millionth(names, model):
     assert_same(chosen(names, model, shift=-273.15, factor=1e-3), chosen(names, model), exactly=False)
+
+
+@functools.cache
+def at_once(name, shift=0.0, factor=1.0, low=0.0, width=1.0):
+    """The same for instruments that take seconds to learn from: one belief, and the best of a few candidates."""
+    instrument, space = DEAR[name], space_of(low, width)
+    which, answers = answered(instrument)
+    moved = instrument
+    if instrument.is_scaled:
+        moved, answers = instrument.rescaled(shift, factor), instrument.rescale_answers(answers, shift, factor)
+    there = PLACES[np.array(which)] * [width, 1.0] + [low, 0.0]
+    told = [moved.encode(answer) for answer in answers]
+    belief = gf.GP(space=space).condition(gf.Data().add(moved, there, told))
+    option = [gf.selection.Option(moved, space)]
+    found = gf.selection.choose(gf.Learn(), belief, option, np.random.default_rng(0), search=gf.Search(6, 0))
+    return [(name, (found.query.place - [low, 0.0]) / [width, 1.0])], found.score
+
+
+@pytest.mark.parametrize("name", DEAR)
+def test_units_leave_no_trace_in_choices_of_dear_instruments(name):
+    plain, bits = at_once(name)
+    doubled, same = at_once(name, factor=2.0**-10, width=0.25)
+    assert_same(doubled, plain, exactly=True)
+    assert same == pytest.approx(bits, rel=1e-12)  # its last digit is that of a logarithm
+    shifted, near = at_once(name, shift=-273.15, factor=1e-3, low=273.15, width=70.0)
+    assert_same(shifted, plain, exactly=False)
+    assert near == pytest.approx(bits, rel=1e-5)
 
 
 def test_a_logarithmic_dimension_is_chosen_from_as_its_logarithm_is():

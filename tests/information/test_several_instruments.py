@@ -113,12 +113,15 @@ def test_answers_of_every_kind_may_have_an_instrument_for_each_posterior(belief,
     assert np.all(function >= model - 1e-9)
 
 
-def test_different_nodes_of_different_parts_agree_with_dense_integration():
-    """Student-t answers whose spread is what the parts differ in."""
+@pytest.mark.parametrize(
+    ("m", "v"), [((0.3, 0.0), (0.5, 0.1)), ((300.0, 0.0), (0.5, 0.1))], ids=["near each other", "far apart"]
+)
+def test_nodes_that_parts_share_and_nodes_of_their_own_agree_with_dense_integration(m, v):
+    """Student-t answers whose spread is what the parts differ in. Far apart, no shared node lies within either."""
     own = [gf.StudentT(0.2, name="t"), gf.StudentT(1.0, name="t")]
-    m, v = np.array([[0.3], [0.0]]), np.array([[0.5], [0.1]])
+    m, v = np.array(m)[:, None], np.array(v)[:, None]
     got = disagreement(own, np.array([0.4, 0.6]), m, v)[0]
-    u = np.linspace(-8.0, 8.0, 1601)
+    u = np.linspace(-12.0, 12.0, 40001)
     y, step = np.sinh(u), (u[1] - u[0]) * np.cosh(u)
     each = np.exp(
         [

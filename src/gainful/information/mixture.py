@@ -70,6 +70,7 @@ _LOG_SQRT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 _REACH = 9.0  # spreads from its centre beyond which a part is not there: 1e-19 of its mass
 _WIDEST = 4.0  # the widest panel, in spreads of the narrowest part that it touches
 _TOLERANCE = 1e-8  # bits by which the two rules may differ on a panel; Kronrod is then far closer than that
+_RESOLVED = 3e-4  # by which probabilities of answers may miss one where nodes resolve them; bits are then as exact
 _LIGHT = 1e-13  # parts of less weight add at most w log2(1/w) < 5e-12 bits; no panel is made narrow for them
 _NUMBERS = 100  # held for each query and part: ends of panels
 _AT_ONCE = 250_000  # numbers held at a time
@@ -372,6 +373,36 @@ def _over_nodes(own: Sequence[Instrument], log_w: Array, m: Array, v: Array) -> 
         with np.errstate(divide="ignore"):
             shared = np.moveaxis(np.log(table.probability).reshape(-1, *m.shape), 0, -1)
         return np.maximum(_BITS * (_moved(log_w, shared) @ table.measure), 0.0)
+    total, resolved = _over_shared_nodes(own, log_w, m, v)
+    if not resolved.all():
+        rest = ~resolved
+        total[rest] = _over_own_nodes(own, log_w, m[:, rest], v[:, rest])
+    return np.maximum(_BITS * total, 0.0)
+
+
+def _over_shared_nodes(own: Sequence[Instrument], log_w: Array, m: Array, v: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """E_y KL(r(y) ‖ w) in nats, (M,), by the nodes of one normal as wide as any part, and whether they resolve every
+    part: whether each one's probabilities add up to one there."""
+    weights = np.exp(log_w)
+    centre = weights @ m
+    wide, like = np.max(v + (m - centre) ** 2, axis=0), own[int(np.argmax(log_w))]
+    y, share = like.outcomes(centre, wide)
+    assert share is not None
+
+    def logs(instrument: Instrument, mean: Array, variance: Array) -> Array:
+        tiled = np.tile(mean, len(y)), np.tile(variance, len(y))
+        return instrument.log_partition(y.ravel(), *tiled).log_z.reshape(y.shape)
+
+    with np.errstate(divide="ignore"):
+        measure = np.exp(np.log(share) - logs(like, centre, wide))
+    measure = np.where(share > 0.0, measure, 0.0)
+    each = np.stack([logs(*case) for case in zip(own, m, v, strict=True)])
+    off = np.abs(np.sum(measure * np.exp(each), axis=1) - 1.0)
+    return np.sum(measure * _moved(log_w, each), axis=0), weights @ off < _RESOLVED
+
+
+def _over_own_nodes(own: Sequence[Instrument], log_w: Array, m: Array, v: Array) -> Array:
+    """The same by each part's own nodes, however far the parts lie from each other."""
     total = np.zeros(m.shape[1])
     for s in range(len(m)):
         y, weight = own[s].outcomes(m[s], v[s])
@@ -386,7 +417,7 @@ def _over_nodes(own: Sequence[Instrument], log_w: Array, m: Array, v: Array) -> 
         mixed = logsumexp(log_w[:, None, None] + logs, axis=0)
         gain = np.where(weight > 0.0, logs[s] - mixed, 0.0)
         total += np.exp(log_w[s]) * np.sum(weight * gain, axis=0)
-    return np.maximum(_BITS * total, 0.0)
+    return total
 
 
 def _on_a_line(log_w: Array, m: Array, spread: Array, half: float) -> Array:
