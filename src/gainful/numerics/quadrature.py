@@ -437,7 +437,7 @@ def _sides() -> list[tuple[float, float]]:
 
 
 def _fallen(height: Callable[[Array], Array], z: Array, top: Array, unit: Array, drop: float) -> Array:
-    """How far from the mode the height has dropped by so much, in |z|: doubling, then halving to a tenth."""
+    """How far from the mode the height has dropped by so much, in |z|: doubling, then halving to an eighth."""
     if drop == 0.0:
         return np.zeros_like(z)
     far = np.full_like(z, np.sqrt(2.0 * drop))
@@ -447,7 +447,7 @@ def _fallen(height: Callable[[Array], Array], z: Array, top: Array, unit: Array,
         if not short.any():
             break
         low, far = np.where(short, far, low), np.where(short, 2.0 * far, far)
-    for _ in range(6):
+    for _ in range(3):
         middle = 0.5 * (low + far)
         short = height(z + unit * middle) > top - drop
         low, far = np.where(short, middle, low), np.where(short, far, middle)
