@@ -379,18 +379,24 @@ def _codes(instrument: Instrument, place: Any, space: Places, argument: str, *, 
     """A place, or several, as codes in the shape that the instrument's queries have."""
     if instrument.asks == "place":
         rows = code_in(space, place, argument)
-        return rows[0] if len(rows) == 1 and (one or _is_one(place)) else rows
+        return rows[0] if len(rows) == 1 and (one or _is_one(place, space)) else rows
     several = listed(place)
     if one or several is None:
         return code_in(space, place, argument)
     return np.stack([code_in(space, each, argument) for each in several]) if several else np.zeros((0, 2, 1))
 
 
-def _is_one(place: Any) -> bool:
-    """Whether this is one place and not a table of one row."""
+def _is_one(place: Any, space: Places) -> bool:
+    """Whether this is one place and not a table of one row, nor a list of one item."""
     if isinstance(place, Mapping):
         return all(listed(value) is None for value in place.values())
     several = listed(place)
+    if (
+        several
+        and isinstance(several[0], str)
+        and several[0] in (getattr(getattr(space, "whole", space), "items", None) or ())
+    ):
+        return False
     return several is not None and all(listed(each) is None and not isinstance(each, Mapping) for each in several)
 
 

@@ -176,3 +176,11 @@ def test_without_a_space_words_are_refused_with_what_to_do():
 def test_numbers_in_arrays_are_never_said():
     assert not any(is_said(each, SPACE) for each in (X, X.astype(np.float32), X[0], X[:, None], X.tolist(), X[:0]))
     assert as_codes(SPACE, X, "X") is X
+
+
+def test_a_list_of_one_item_is_told_with_a_list_of_one_answer():
+    pool = gf.Pool({"dose": [1.0, 2.0, 4.0], "form": ["pill", "syrup", "pill"]}, items=["a", "b", "c"])
+    for told, answers in ((["b"], [1.0]), ("b", 1.0), (["b", "a"], [1.0, 2.0])):
+        data = gf.Data(space=pool).add(LAB, told, answers)
+        assert data.layout.places[0].tolist() == [2.0, 1.0]
+        assert len(data) == len(np.atleast_1d(answers))
