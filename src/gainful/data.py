@@ -388,14 +388,12 @@ def _codes(instrument: Instrument, place: Any, space: Places, argument: str, *, 
 
 def _is_one(place: Any, space: Places) -> bool:
     """Whether this is one place and not a table of one row, nor a list of one item."""
+    if isinstance(place, str):
+        return True
     if isinstance(place, Mapping):
         return all(listed(value) is None for value in place.values())
-    several = listed(place)
-    if (
-        several
-        and isinstance(several[0], str)
-        and several[0] in (getattr(getattr(space, "whole", space), "items", None) or ())
-    ):
+    several, items = listed(place), getattr(getattr(space, "whole", space), "items", None)
+    if items and several and isinstance(several[0], str) and several[0] in items:
         return False
     return several is not None and all(listed(each) is None and not isinstance(each, Mapping) for each in several)
 
