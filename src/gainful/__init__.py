@@ -38,6 +38,7 @@ from gainful.instruments import (
 )
 from gainful.kernels import (
     SE,
+    CentredLinear,
     Constant,
     Coregionalised,
     Exchangeable,
@@ -73,6 +74,7 @@ __all__ = [
     "Binomial",
     "Campaign",
     "Categorical",
+    "CentredLinear",
     "Classes",
     "Constant",
     "ConstantMean",

@@ -246,6 +246,7 @@ def _values() -> None:
     case("Matern nu", gf.Matern, {"nu": {"1.5"}}, nu=("nothing", 2.5))
     case("Constant", gf.Constant, variance=("positive parameter", 1.0))
     case("Linear", gf.Linear, variance=("positive parameter", 1.0))
+    case("CentredLinear", gf.CentredLinear, variance=("positive parameter", 1.0))
     case("Exchangeable", gf.Exchangeable, levels=("count", 3), correlation=("fraction", 0.5))
     case("Leaning", gf.Leaning, levels=("count", 3), correlation=("fraction", 0.5))
     case("Leaning leanings", gf.Leaning, levels=3, leanings=("nothing", (1.0, 2.0, 3.0)), also={"leanings": {"0"}})

@@ -23,6 +23,8 @@ KERNELS = [
     gf.Periodic(1.2, 0.8, 1.4),
     gf.Periodic((1.2, 0.9, 1.0), (0.8, 0.5, 2.0), 1.4),
     gf.SE(0.7) + gf.Linear() * gf.Periodic(1.0, 0.5),
+    gf.CentredLinear(0.3, 2.0),
+    gf.CentredLinear((0.3, -1.0, 2.0), 2.0),
     (2.0 * gf.SE(0.5)).on([0, 2]) + gf.SE((0.3, 0.4)).on([1, 2]) + 1.0,
 ]
 

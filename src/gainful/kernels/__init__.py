@@ -3,12 +3,13 @@
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
 from gainful.kernels.categories import Exchangeable, Leaning, Similarity
 from gainful.kernels.outputs import Coregionalised
-from gainful.kernels.simple import Linear, Periodic
+from gainful.kernels.simple import CentredLinear, Linear, Periodic
 from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
 from gainful.kernels.warped import Warped, warped
 
 __all__ = [
     "SE",
+    "CentredLinear",
     "Constant",
     "Coregionalised",
     "Exchangeable",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gainful.kernels.base import Kernel, Pullback, batched
 from gainful.kernels.distance import check_lengthscale
 from gainful.numerics.blas import dot, matmul
-from gainful.parameters import positive
+from gainful.parameters import positive, real
 
 Array = NDArray[np.float64]
 
@@ -38,6 +38,46 @@ class Linear(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return 2.0 * self.variance * g[:, None] * X
+
+
+@dataclass(frozen=True)
+class CentredLinear(Kernel):
+    """k(x, z) = variance · (x − centre)·(z − centre): a plane that is zero at the centre, one number or one for
+    each dimension.
+
+    >>> CentredLinear(centre=2.0)([[0.0]], [[5.0]]).tolist()
+    [[-6.0]]
+    """
+
+    centre: Any = real(0.0, "position", per_dimension=True)
+    variance: Any = positive(1.0, "slope")
+
+    def _off(self, X: Array) -> Array:
+        """x − centre, (N, D), or with a batch of settings (S, N, D)."""
+        check_lengthscale(self.centre, X.shape[1])
+        centre = np.asarray(self.centre, dtype=float)
+        return X - (centre[:, None, :] if centre.ndim > 1 else centre)
+
+    def matrix(self, X: Array, Z: Array) -> Array:
+        return batched(self.variance, 2) * np.einsum("...id,...jd->...ij", self._off(X), self._off(Z))
+
+    def diag(self, X: Array) -> Array:
+        return batched(self.variance, 1) * np.sum(self._off(X) ** 2, axis=-1)
+
+    def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        K, x, z = self.matrix(X, Z), self._off(X), self._off(Z)
+
+        def back(G: Array) -> Array:
+            slopes = -self.variance * (G.sum(axis=1) @ x + G.sum(axis=0) @ z)
+            return np.concatenate([slopes if np.ndim(self.centre) else [slopes.sum()], [dot(G, K)]])
+
+        return K, back
+
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: self.variance * matmul(G, self._off(Z))
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return 2.0 * self.variance * g[:, None] * self._off(X)
 
 
 @dataclass(frozen=True)

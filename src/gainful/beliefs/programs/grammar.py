@@ -1,0 +1,120 @@
+"""The prior over kernel programs: a grammar with probabilities, and a prior for each number (Lin 2022, sec. 2.2).
+
+Every node takes a symbol with its probability, whatever stands above it; every number has its prior, independently.
+A program with several inputs takes the column of each leaf with equal probability. Both orders of what + and × join are
+programs of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from gainful.beliefs.programs.language import FORMS, Program
+from gainful.checks import as_rng, is_number, require, require_count
+from gainful.errors import InvalidInput
+from gainful.priors import Gamma, Prior, Uniform
+
+__all__ = ["Grammar"]
+
+_PUBLISHED = MappingProxyType({"C": 0.2, "LIN": 0.2, "SE": 0.2, "PER": 0.2, "+": 0.1, "×": 0.1})
+_ANY = Uniform(0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How probable each symbol is at a node, the prior of each number, that of the noise's variance, and the number of
+    inputs.
+
+    `priors` maps a symbol and what its number is called, as in "PER.period", to a prior; the others are uniform from 0
+    to 1: inputs are scaled to lie between −1 and 1, answers to have a standard deviation of one.
+
+    >>> round(Grammar().log_prior("(+ (LIN 0.3) (PER 0.5 0.1))"), 6)  # log(0.1 · 0.2 · 0.2)
+    -5.521461
+    """
+
+    productions: Mapping[str, float] = field(default_factory=lambda: _PUBLISHED, hash=False)
+    priors: Mapping[str, Prior] = field(default_factory=dict, hash=False)
+    noise: Prior = field(default_factory=lambda: Gamma(1.0, 1.0))
+    inputs: int = 1
+
+    def __post_init__(self) -> None:
+        given = self.productions
+        fine = isinstance(given, Mapping) and len(given) > 0 and all(is_number(p) and p > 0.0 for p in given.values())
+        require(fine, "productions", "positive probabilities by symbol", given, f"of {', '.join(FORMS)}")
+        strange = [symbol for symbol in given if symbol not in FORMS]
+        require(not strange, "productions", f"symbols among {', '.join(FORMS)}", strange, "check their spelling")
+        total = float(sum(given.values()))
+        require(
+            abs(total - 1.0) < 1e-9, "productions", "probabilities that add up to one", total, "divide by their sum"
+        )
+        children = sum(p * FORMS[symbol].joins for symbol, p in given.items())
+        require(children < 1.0, "productions", "less than one program joined by a node, on average", children,
+                "make + and × less probable: programs would have no end")  # fmt: skip
+        known = {f"{symbol}.{name}" for symbol in given for name in FORMS[symbol].numbers}
+        for name, prior in self.priors.items():
+            require(name in known, "priors", f"names among {sorted(known)}", name, "a symbol and what its number is")
+            require(isinstance(prior, Prior), "priors", "a prior such as Uniform(0, 1)", prior, "make one first")
+        require(isinstance(self.noise, Prior), "noise", "a prior such as Gamma(1, 1)", self.noise, "make one first")
+        object.__setattr__(self, "inputs", require_count("inputs", self.inputs, 1, "how many columns leaves may see"))
+
+    def prior(self, symbol: str, name: str) -> Prior:
+        """That of one number of a symbol."""
+        return self.priors.get(f"{symbol}.{name}", _ANY)
+
+    def log_prior(self, program: Program | str) -> float:
+        """The log density of a program with its numbers: −inf for one that the grammar cannot say."""
+        said = Program.read(program) if isinstance(program, str) else program
+        return self.log_structure(said) + self.log_values(said)
+
+    def log_structure(self, program: Program) -> float:
+        """The log probability of a program whatever its numbers are, in this order of its parts."""
+        nodes = list(program.nodes())
+        if any(node.symbol not in self.productions or node.column >= self.inputs for node in nodes):
+            return -float("inf")
+        leaves = sum(not node.parts for node in nodes)
+        return float(sum(np.log(self.productions[node.symbol]) for node in nodes) - leaves * np.log(self.inputs))
+
+    def log_values(self, program: Program) -> float:
+        """The log density of the numbers, given the structure."""
+        return float(
+            sum(
+                self.prior(node.symbol, name).log_density(value)
+                for node in program.nodes()
+                for name, value in zip(FORMS[node.symbol].numbers, node.numbers, strict=True)
+            )
+        )
+
+    def draw(self, rng: np.random.Generator | int) -> Program:
+        """A program from the prior.
+
+        >>> str(Grammar().draw(3).structure)
+        'C'
+        """
+        return self._draw(as_rng(rng))
+
+    def draw_noise(self, rng: np.random.Generator | int) -> float:
+        """A noise variance from its prior."""
+        return self.noise.quantile(float(as_rng(rng).random()))
+
+    def _draw(self, rng: np.random.Generator) -> Program:
+        symbols = tuple(self.productions)
+        odds = np.array(list(self.productions.values()))
+        symbol = symbols[int(np.searchsorted(np.cumsum(odds / odds.sum())[:-1], rng.random(), side="right"))]
+        form = FORMS[symbol]
+        numbers = tuple(self.prior(symbol, name).quantile(float(rng.random())) for name in form.numbers)
+        column = int(rng.integers(self.inputs)) if not form.joins and self.inputs > 1 else 0
+        return Program(symbol, numbers, tuple(self._draw(rng) for _ in range(form.joins)), column)
+
+
+def require_program(program: Any) -> Program:
+    """A program, or the one that a text says."""
+    if isinstance(program, str):
+        return Program.read(program)
+    if not isinstance(program, Program):
+        raise InvalidInput("program", "a Program, or an s-expression such as (SE 0.2)", program, "Program.read(text)")
+    return program

@@ -1,0 +1,200 @@
+"""The language of kernel programs: what can be said, and what it means (Lin 2022, ch. 2).
+
+    K := (C v) | (LIN v) | (SE v) | (PER v v) | (RQ v v) | (MAT v) | (+ K K) | (× K K)
+
+A leaf is a covariance of one input; with several, `(SE@2 0.3)` sees the column of number 2, counted from 0. A program
+is a value: equal where its text is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from gainful.checks import is_number, require
+from gainful.errors import InvalidInput
+from gainful.kernels import SE, CentredLinear, Constant, Kernel, Matern, Periodic, RationalQuadratic
+
+__all__ = ["FORMS", "Form", "Program"]
+
+Path = tuple[int, ...]
+
+
+class Form(NamedTuple):
+    """What a symbol stands for: what its numbers are called, how many programs it joins, and the covariance."""
+
+    numbers: tuple[str, ...]
+    joins: int
+    kernel: Callable[..., Kernel]
+
+
+FORMS: dict[str, Form] = {
+    "C": Form(("level",), 0, Constant),
+    "LIN": Form(("zero",), 0, lambda zero: CentredLinear(zero, 1.0)),
+    "SE": Form(("lengthscale",), 0, lambda length: SE(length, 1.0)),
+    "PER": Form(("lengthscale", "period"), 0, lambda length, period: Periodic(length, period, 1.0)),
+    "RQ": Form(("lengthscale", "shape"), 0, lambda length, shape: RationalQuadratic(length, 1.0, shape)),
+    "MAT": Form(("lengthscale",), 0, lambda length: Matern(length, 1.0)),
+    "+": Form((), 2, lambda left, right: left + right),
+    "×": Form((), 2, lambda left, right: left * right),
+}
+_SPELLED = {"*": "×", "x": "×"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel program: a symbol with its numbers, the column that a leaf sees, and the programs that it joins.
+
+    >>> program = Program.read("(+ (PER 0.5 0.1) (LIN 0.3))")
+    >>> str(program), program.structure, program.size
+    ('(+ (PER 0.5 0.1) (LIN 0.3))', '(+ LIN PER)', 3)
+    >>> program == Program.read("(+ (LIN 0.3) (PER 0.5 0.1))"), program.canonical == Program.read(
+    ...     "(+ (LIN 0.3) (PER 0.5 0.1))"
+    ... )
+    (False, True)
+    """
+
+    symbol: str
+    numbers: tuple[float, ...] = ()
+    parts: tuple[Program, ...] = ()
+    column: int = 0
+
+    def __post_init__(self) -> None:
+        form = _form(self.symbol)
+        own = f"{len(form.numbers)} numbers for {self.symbol}" + (
+            f", {' and '.join(form.numbers)}" * bool(form.numbers)
+        )
+        require(len(self.numbers) == len(form.numbers), "program", own, self.numbers, "such as (PER 0.5 0.1)")
+        joined = f"{form.joins} programs after {self.symbol}"
+        require(len(self.parts) == form.joins, "program", joined, len(self.parts), "such as (+ (LIN 0.3) (SE 0.2))")
+
+    @classmethod
+    def read(cls, text: str) -> Program:
+        """The program that an s-expression says; × may be written *."""
+        if not isinstance(text, str):
+            raise InvalidInput("program", "an s-expression such as (+ (LIN 0.3) (SE 0.2))", text, "give it as text")
+        tokens = text.replace("(", " ( ").replace(")", " ) ").split()
+        program, rest = _read(tokens, text)
+        if rest:
+            raise InvalidInput("program", "one expression", text, f"what follows is {' '.join(rest)!r}")
+        return program
+
+    def __str__(self) -> str:
+        return f"({' '.join([self._called, *map(repr, self.numbers), *map(str, self.parts)])})"
+
+    @property
+    def _called(self) -> str:
+        return f"{self.symbol}@{self.column}" if self.column else self.symbol
+
+    @cached_property
+    def canonical(self) -> Program:
+        """The same with the programs that + and × join in one order: equal for two that differ in that alone."""
+        parts = [part.canonical for part in self.parts]
+        return replace(self, parts=tuple(sorted(parts, key=_key)))
+
+    @cached_property
+    def structure(self) -> str:
+        """The canonical program without its numbers."""
+        if not self.parts:
+            return self._called
+        return f"({self._called} {' '.join(sorted(part.structure for part in self.parts))})"
+
+    @cached_property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return 1 + sum(part.size for part in self.parts)
+
+    def nodes(self) -> Iterator[Program]:
+        """Every sub-program, itself first, from left to right."""
+        yield self
+        for part in self.parts:
+            yield from part.nodes()
+
+    def leaves(self) -> Iterator[Program]:
+        return (node for node in self.nodes() if not node.parts)
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """All numbers, in the order of the text."""
+        return tuple(number for node in self.nodes() for number in node.numbers)
+
+    def with_values(self, values: Sequence[float]) -> Program:
+        """The same structure with other numbers."""
+        given = len(self.values)
+        require(len(values) == given, "values", f"{given} numbers, as many as there are", len(values), "see values")
+        return self._filled(iter(values))
+
+    def _filled(self, values: Iterator[float]) -> Program:
+        own = tuple(float(next(values)) for _ in self.numbers)
+        return replace(self, numbers=own, parts=tuple(part._filled(values) for part in self.parts))
+
+    def replaced(self, number: int, by: Program) -> Program:
+        """The program in which the node of this number, in the order of `nodes`, is another."""
+        require(0 <= number < self.size, "number", f"a number from 0 to {self.size - 1}", number, "see nodes")
+        if number == 0:
+            return by
+        ends = [1]
+        for part in self.parts:
+            ends.append(ends[-1] + part.size)
+        return replace(
+            self,
+            parts=tuple(
+                part.replaced(number - start, by) if start <= number < stop else part
+                for part, (start, stop) in zip(self.parts, pairwise(ends), strict=True)
+            ),
+        )
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The covariance, an ordinary kernel; each leaf on its column."""
+        form = FORMS[self.symbol]
+        if self.parts:
+            return form.kernel(*self.numbers, *(part.kernel for part in self.parts))
+        return form.kernel(*self.numbers).on(self.column)
+
+    def has(self, symbol: str) -> bool:
+        """Whether a symbol occurs anywhere in it."""
+        return any(node.symbol == symbol for node in self.nodes())
+
+
+def _key(program: Program) -> tuple[Any, ...]:
+    return program.structure, program.values
+
+
+def _form(symbol: str) -> Form:
+    if symbol not in FORMS:
+        raise InvalidInput("program", f"a symbol among {', '.join(FORMS)}", symbol, "check its spelling")
+    return FORMS[symbol]
+
+
+def _read(tokens: list[str], text: str) -> tuple[Program, list[str]]:
+    if not tokens or tokens[0] != "(":
+        raise InvalidInput("program", "an expression in brackets, such as (SE 0.2)", text, "check the brackets")
+    name, *rest = tokens[1:] or [""]
+    symbol, _, at = _SPELLED.get(name, name).partition("@")
+    if at and not at.isdecimal():
+        raise InvalidInput("program", "the number of a column after @, from 0", name, "such as (SE@1 0.2)")
+    _form(symbol)
+    numbers, parts = [], []
+    while rest and rest[0] != ")":
+        if rest[0] == "(":
+            part, rest = _read(rest, text)
+            parts.append(part)
+        else:
+            numbers.append(_number(rest.pop(0), text))
+    if not rest:
+        raise InvalidInput("program", "as many ) as (", text, "check the brackets")
+    return Program(symbol, tuple(numbers), tuple(parts), int(at or 0)), rest[1:]
+
+
+def _number(token: str, text: str) -> float:
+    try:
+        value = float(token)
+    except ValueError:
+        value = float("nan")
+    if not is_number(value) or value != value or abs(value) == float("inf"):
+        raise InvalidInput("program", "numbers and expressions after a symbol", token, f"in {text}")
+    return value
