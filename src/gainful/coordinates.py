@@ -44,6 +44,8 @@ __all__ = [
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_REMEMBERED, _LATEST = 1000, 64  # places at most of which the columns are kept, and for how many such lists
+
 KINDS = ("real", "integer", "ordered", "category", "fixed")
 
 
@@ -181,6 +183,25 @@ class Coordinates:
         self._require_width(X)
         if self.is_identity:
             return X
+        if len(X) > _REMEMBERED:
+            return self._columns_of(X)
+        # A climb asks for the same measured and watched places at every step.
+        key = X.shape, X.dtype, X.tobytes()
+        found = self._latest.get(key)
+        if found is None:
+            found = self._columns_of(X)
+            found.flags.writeable = False
+            if len(self._latest) >= _LATEST:
+                self._latest.clear()
+            self._latest[key] = found
+        return found
+
+    @cached_property
+    def _latest(self) -> dict[Any, Array]:
+        """The columns of places that were asked for lately, by their codes."""
+        return {}
+
+    def _columns_of(self, X: Array) -> Array:
         active = self.active(X)
         parts = [axis.place(X[:, i], active[:, i]) for i, axis in enumerate(self.axes)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
