@@ -258,9 +258,7 @@ class _Prepared:
             return None
         views = [self._view(part, instrument, places) for part in self.parts]
         a, b = _stacked([v.lines.a for v in views]), _stacked([v.lines.b for v in views], 0.0)
-        wins, pulls = _slopes_of_envelope(
-            a, b
-        )  # of all parts at once: there are few queries, and each turn has its price
+        wins, pulls = _slopes_of_envelope(a, b)  # of all parts at once: what costs is the number of turns
         heights = _under(a, b, wins, pulls).reshape(len(views), -1)
         slope = np.zeros(np.shape(places))
         for i, (part, view) in enumerate(zip(self.parts, views, strict=True)):

@@ -36,7 +36,7 @@ from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, parts_of, queries_of
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
-from gainful.information.watched import Watched, covariances, see, watch, watch_places
+from gainful.information.watched import Seen, Watched, covariances, look, see, watch, watch_places
 from gainful.instruments import Instrument, Point
 from gainful.instruments.channel import Channel
 from gainful.numerics.memory import in_blocks
@@ -139,14 +139,14 @@ class Level:
             return None
         watched = watch_places(belief, self.reference)
         queries = queries_of(belief, instrument, places)
-        case, noise = _case(belief, instrument, queries, watched), channel.noise**2
+        seen, found = look(belief, instrument, queries, belief.beside(watched.queries))
+        case, noise = _beside(seen, watched, found.cross), channel.noise**2
         r, h = case.correlation(noise), case.margin(self.value)
         rho = np.minimum(r**2, _MOST_CORRELATED)
         by_rho = np.exp(-(h**2) / (1.0 + rho)) / (2.0 * np.pi * np.sqrt((1.0 - rho) * (1.0 + rho))) / len(watched)
         by_cross = np.divide(2.0 * case.cross, (case.variance + noise) * np.maximum(case.spread, _TINY))
         by_variance = -np.sum(by_rho * rho / (case.variance + noise), axis=1)
-        look = belief.vjp(instrument, queries, belief.beside(watched.queries))
-        back = look.back(np.zeros(len(queries)), by_variance, by_rho * by_cross)
+        back = found.back(np.zeros(len(queries)), by_variance, by_rho * by_cross)
         return self._of_number(case, channel).mean(axis=1), back
 
     def probability(self, belief: Posterior | Belief, places: ArrayLike) -> Array:
@@ -211,6 +211,10 @@ def _case(belief: Posterior, instrument: Instrument, queries: Array, watched: Wa
     if watched is None:
         spread = np.where(seen.known[:, None], 0.0, v)
         return _Case(m, v, m, spread, spread)
-    cross = covariances(belief, instrument, queries, watched)[:, 0]
-    cross[seen.known] = 0.0
-    return _Case(m, v, watched.mean, watched.variance, cross)
+    return _beside(seen, watched, covariances(belief, instrument, queries, watched)[:, 0])
+
+
+def _beside(seen: Seen, watched: Watched, cross: Array) -> _Case:
+    """With covariances (M, R); what is known already tells nothing."""
+    told = np.where(seen.known[:, None], 0.0, cross)
+    return _Case(seen.mean, seen.cov[:, 0], watched.mean, watched.variance, told)

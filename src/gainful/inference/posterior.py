@@ -52,7 +52,6 @@ __all__ = ["Posterior", "solve", "warn_about"]
 
 Array = NDArray[np.float64]
 
-_PAIRS = 512  # queries at a time whose places are pulled back against each other
 _MOST_CHECKED = 500  # places at which a posterior is compared with the exact one
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from gainful.beliefs.programs.language import FORMS, Program
 from gainful.checks import as_rng, is_number, require, require_count
-from gainful.errors import InvalidInput
 from gainful.priors import Gamma, Prior, Uniform
 
 __all__ = ["Grammar"]
@@ -55,6 +53,7 @@ class Grammar:
         children = sum(p * FORMS[symbol].joins for symbol, p in given.items())
         require(children < 1.0, "productions", "less than one program joined by a node, on average", children,
                 "make + and × less probable: programs would have no end")  # fmt: skip
+        require(isinstance(self.priors, Mapping), "priors", "a mapping from names to priors", self.priors, "a dict")
         known = {f"{symbol}.{name}" for symbol in given for name in FORMS[symbol].numbers}
         for name, prior in self.priors.items():
             require(name in known, "priors", f"names among {sorted(known)}", name, "a symbol and what its number is")
@@ -109,12 +108,3 @@ class Grammar:
         numbers = tuple(self.prior(symbol, name).quantile(float(rng.random())) for name in form.numbers)
         column = int(rng.integers(self.inputs)) if not form.joins and self.inputs > 1 else 0
         return Program(symbol, numbers, tuple(self._draw(rng) for _ in range(form.joins)), column)
-
-
-def require_program(program: Any) -> Program:
-    """A program, or the one that a text says."""
-    if isinstance(program, str):
-        return Program.read(program)
-    if not isinstance(program, Program):
-        raise InvalidInput("program", "a Program, or an s-expression such as (SE 0.2)", program, "Program.read(text)")
-    return program

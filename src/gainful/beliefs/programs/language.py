@@ -20,8 +20,6 @@ from gainful.kernels import SE, CentredLinear, Constant, Kernel, Matern, Periodi
 
 __all__ = ["FORMS", "Form", "Program"]
 
-Path = tuple[int, ...]
-
 
 class Form(NamedTuple):
     """What a symbol stands for: what its numbers are called, how many programs it joins, and the covariance."""
