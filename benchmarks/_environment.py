@@ -7,7 +7,7 @@ import venv
 from pathlib import Path
 
 ENVIRONMENT = Path(__file__).resolve().parent.parent / ".venv-rivals"
-PACKAGES = ("botorch==0.18.1", "optuna==5.0.0", "scipy==1.17.1")
+PACKAGES = ("torch==2.13.0", "botorch==0.18.1", "optuna==5.0.0", "scipy==1.17.1")
 
 
 def rivals() -> Path:

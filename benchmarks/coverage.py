@@ -121,6 +121,23 @@ def table(records: dict[tuple[str, int], Record]) -> list[dict[str, Any]]:
     return rows
 
 
+def pooled(row: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """One cell from two runs with other problems: means by the number of problems, errors from both spreads."""
+    assert all(row[key] == other[key] for key in ("truth", "instruments", "dimensions", "answers"))
+    n, m = row["problems"], other["problems"]
+    out = dict(row, problems=n + m, failed=row["failed"] + other["failed"], warned=row["warned"] + other["warned"])
+    for name, error in (("coverage", "error"), ("map", "map_error")):
+        mean = (n * row[name] + m * other[name]) / (n + m)
+        squares = sum(
+            size * ((each[error] ** 2 * (size - 1)) + (each[name] - mean) ** 2) for size, each in ((n, row), (m, other))
+        )
+        out[name], out[error] = mean, float(np.sqrt(squares / (n + m) / (n + m - 1)))
+    for name in ("width", "seconds"):  # of the medians the mean, nearly the median of both
+        out[name] = (n * row[name] + m * other[name]) / (n + m)
+    low, high = WANTED[row["truth"]]
+    return {**out, "within": bool(low <= out["coverage"] <= high)}
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     """The table, a line for each set, truth and number of dimensions."""
     print(f"\n{'':28s}" + "".join(f"{n:>15d} answers   MAP " for n in ANSWERS))
@@ -177,16 +194,21 @@ def main() -> int:
     asked = options(__doc__ or "", "coverage")
     asked.add_argument("--quick", action="store_true", help=f"{QUICK} problems for each cell")
     asked.add_argument("--problems", type=int, help=f"so many for each cell ({PROBLEMS})")
+    asked.add_argument("--first", type=int, default=0, help="the first problem of each cell")
     asked.add_argument("--only", nargs="*", default=[], metavar="WORDS", help='cells with these words: "ranks 3-D 15"')
+    asked.add_argument("--earlier", type=Path, help="a result.json with other problems, to be counted in")
     given = asked.parse_args()
     problems = given.problems or (QUICK if given.quick else PROBLEMS)
     chosen = [c for c in CELLS if not given.only or any(set(only.split()) <= set(c.split()) for only in given.only)]
     # Number by number, so that a run that is cut short has about as many of every cell.
-    tasks = {(cell, number): (cell, number) for number in range(problems) for cell in chosen}
+    tasks = {(cell, number): (cell, number) for number in range(given.first, problems) for cell in chosen}
     finished = perform(trial, tasks, given.folder, given.cores)
     rows = table(on_file(given.folder))
     if not rows:
         return 1
+    if given.earlier:
+        earlier = json.loads(given.earlier.read_text(encoding="utf-8"))["cells"]
+        rows = [pooled(row, other) for row, other in zip(rows, earlier, strict=True)]
     show(rows)
     hours = estimate(rows)
     print(f"\n* outside what is wanted, ' outside but not promised; {sum(r['warned'] for r in rows)} problems warned, "

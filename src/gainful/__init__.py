@@ -39,6 +39,7 @@ from gainful.instruments import (
 from gainful.kernels import (
     SE,
     CentredLinear,
+    ChangePoint,
     Constant,
     Coregionalised,
     Exchangeable,
@@ -58,6 +59,7 @@ from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportio
 if TYPE_CHECKING:
     from gainful.acquisition import Learn, Level, Normalised, PerCost, Random, RandomType, score
     from gainful.acquisition.strategies import strategies
+    from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
     from gainful.selection import Search, Stream
 
@@ -75,6 +77,7 @@ __all__ = [
     "Campaign",
     "Categorical",
     "CentredLinear",
+    "ChangePoint",
     "Classes",
     "Constant",
     "ConstantMean",
@@ -92,6 +95,7 @@ __all__ = [
     "GainfulWarning",
     "Gamma",
     "GoodEnough",
+    "Grammar",
     "HyperPosterior",
     "Instrument",
     "Integer",
@@ -103,6 +107,7 @@ __all__ = [
     "JournalError",
     "JournalWarning",
     "Kernel",
+    "KernelPrograms",
     "Laplace",
     "Leaning",
     "Learn",
@@ -116,6 +121,7 @@ __all__ = [
     "Mean",
     "MissingExtra",
     "Models",
+    "Moves",
     "Normal",
     "Normalised",
     "NotchMean",
@@ -130,6 +136,8 @@ __all__ = [
     "Posterior",
     "Preference",
     "Prior",
+    "Program",
+    "ProgramGrid",
     "Proportions",
     "Query",
     "Random",
@@ -165,6 +173,7 @@ _LATER = {
     "acquisition": ("Learn", "Level", "Normalised", "PerCost", "Random", "RandomType", "score", "strategies"),
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
     "selection": ("Search", "Stream"),
+    "beliefs.programs": ("Grammar", "KernelPrograms", "Moves", "Program", "ProgramGrid"),
 }
 
 

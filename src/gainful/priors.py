@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, betaln, gammaincinv, gammaln, ndtri
+from scipy.special import betainc, betaincinv, betaln, gammainc, gammaincinv, gammaln, ndtr, ndtri
 
 from gainful.checks import is_number, require, require_finite, require_positive
 from gainful.errors import InvalidInput
@@ -47,6 +47,14 @@ class Prior(ABC):
     @abstractmethod
     def quantile(self, u: float) -> float: ...
 
+    def share(self, x: float) -> float:
+        """The fraction of the mass that lies below x: the inverse of `quantile`."""
+        raise InvalidInput("prior", "a prior with quantiles", self, "give a proper one, such as LogNormal(0, 1)")
+
+    def quantiles(self, u: Array) -> Array:
+        """`quantile` of many fractions at once."""
+        return np.array([self.quantile(float(each)) for each in np.ravel(u)]).reshape(np.shape(u))
+
 
 @dataclass(frozen=True)
 class LogNormal(Prior):
@@ -68,6 +76,12 @@ class LogNormal(Prior):
 
     def quantile(self, u: float) -> float:
         return float(np.exp(self.mu + self.sigma * ndtri(_share(u))))
+
+    def share(self, x: float) -> float:
+        return float(ndtr((np.log(x) - self.mu) / self.sigma))
+
+    def quantiles(self, u: Array) -> Array:
+        return np.asarray(np.exp(self.mu + self.sigma * ndtri(u)))
 
 
 @dataclass(frozen=True)
@@ -107,6 +121,14 @@ class Gamma(Prior):
     def quantile(self, u: float) -> float:
         return float(gammaincinv(self.shape, _share(u))) / self.rate
 
+    def share(self, x: float) -> float:
+        return float(gammainc(self.shape, self.rate * x))
+
+    def quantiles(self, u: Array) -> Array:
+        # For small shares the inverse of the incomplete gamma function is slow, and with shape 1 it is a logarithm.
+        unit = -np.log1p(-u) if self.shape == 1.0 else gammaincinv(self.shape, u)
+        return np.asarray(unit, dtype=float) / self.rate
+
 
 @dataclass(frozen=True)
 class Beta(Prior):
@@ -127,6 +149,9 @@ class Beta(Prior):
 
     def quantile(self, u: float) -> float:
         return float(betaincinv(self.a, self.b, _share(u)))
+
+    def share(self, x: float) -> float:
+        return float(betainc(self.a, self.b, x))
 
 
 @dataclass(frozen=True)
@@ -149,6 +174,9 @@ class Normal(Prior):
     def quantile(self, u: float) -> float:
         return float(self.mean + self.sd * ndtri(_share(u)))
 
+    def share(self, x: float) -> float:
+        return float(ndtr((x - self.mean) / self.sd))
+
 
 @dataclass(frozen=True)
 class Uniform(Prior):
@@ -170,6 +198,12 @@ class Uniform(Prior):
 
     def quantile(self, u: float) -> float:
         return float(self.low + _share(u) * (self.high - self.low))
+
+    def share(self, x: float) -> float:
+        return float(np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def quantiles(self, u: Array) -> Array:
+        return np.asarray(self.low + u * (self.high - self.low))
 
 
 @dataclass(frozen=True)

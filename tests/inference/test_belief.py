@@ -106,7 +106,7 @@ def test_places_with_their_predictions_are_asked_about_as_the_places_are(belief)
     np.testing.assert_array_equal(np.asarray(here[[0, 3]]), X[[0, 3]])
     for instrument in (gf.Point(0.1), gf.Ordinal([0.0, 1.0], 0.2), gf.Binary()):
         np.testing.assert_allclose(gf.information(belief, instrument, here), gf.information(belief, instrument, X))
-    parts = belief.parts(gf.Binary(), here)
+    parts = belief.each(gf.Binary(), here)
     assert all(p.posterior.marginals(p.instrument, p.places)[0] is p.places.mean for p in parts)
 
 

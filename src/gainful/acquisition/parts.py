@@ -25,7 +25,7 @@ def averaged(acquisition: Any, belief: Belief, instrument: Instrument, places: A
     """Σ_s w_s score of the acquisition under part s, (M,), with that part's instruments: the one that asks, and the one
     whose answers are to be predicted, where there is one."""
     predict, total = getattr(acquisition, "predict", None), None
-    for part in belief.parts(instrument, places):
+    for part in belief.each(instrument, places):
         theirs = None if predict is None else belief.instrument_of(part.number, predict)
         own = acquisition if theirs == predict else replace(acquisition, predict=theirs)
         score = part.weight * np.asarray(own.score(part.posterior, part.instrument, part.places))
@@ -39,7 +39,7 @@ def averaged_with_slopes(
 ) -> tuple[Array, Array] | None:
     """Σ_s w_s score_s and its derivatives in the places; None where a part does not know them."""
     total: tuple[Array, Array] | None = None
-    for part in belief.parts(instrument, places):
+    for part in belief.each(instrument, places):
         found = acquisition.score_and_gradient(part.posterior, part.instrument, part.places)
         if found is None:
             return None

@@ -29,7 +29,7 @@ from gainful.inference.together import Model, Settled, settle_models
 from gainful.instruments.base import Instrument
 from gainful.process import Process
 
-__all__ = ["Part", "Parts"]
+__all__ = ["Part", "Parts", "solve_all"]
 
 Array = NDArray[np.float64]
 
@@ -37,12 +37,13 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True)
 class Part:
     """One posterior to be: the parameters of the gp and, by label, of each instrument that has any; its log weight
-    before the answers count; and which of the rival models it is of."""
+    before the answers count; which of the rival models it is of; and its kernel program, where the model is one."""
 
     gp: tuple[float, ...]
     instruments: Mapping[str, tuple[float, ...]]
     log_weight: float
     model: int = 0
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Parts:
             seen = process.fitting(data.with_instruments({each: own[each.label] for each in data.instruments}))
             models.append((process.mean, process.kernel, seen))
             used.append(own)
-        solved = _solved(models, inference)
+        solved = solve_all(models, inference)
         kept = [s for s, each in enumerate(solved) if each is not None]
         if len(kept) < len(solved):
             warnings.warn(
@@ -96,7 +97,7 @@ class Parts:
         return Belief(found, np.exp(logs - log_evidence), [used[s] for s in kept], numbers, log_evidence)
 
 
-def _solved(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
+def solve_all(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
     """The posterior under each model of the same answers: the first from the beginning, the others from where all of
     them together have come from there. None where inference does not settle, as long as it does under one of them."""
     layout = models[0][2].layout

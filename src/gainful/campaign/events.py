@@ -110,10 +110,14 @@ def _thetas(value: Any) -> dict[str, tuple[float, ...]]:
     return {_that(_is_text)(label): _numbers(v) for label, v in _that(lambda v: isinstance(v, dict))(value).items()}
 
 
+_PART = {"gp", "instruments", "log_weight", "model"}
+
+
 def _part(value: Any) -> Part:
-    found = _that(lambda v: isinstance(v, dict) and set(v) == {"gp", "instruments", "log_weight", "model"})(value)
+    found = _that(lambda v: isinstance(v, dict) and _PART <= set(v) <= _PART | {"program"})(value)
     weight, model = _that(_is_finite)(found["log_weight"]), _that(_is_count)(found["model"])
-    return Part(_numbers(found["gp"]), _thetas(found["instruments"]), float(weight), model)
+    program = _that(_is_text)(found["program"]) if "program" in found else ""
+    return Part(_numbers(found["gp"]), _thetas(found["instruments"]), float(weight), model, program)
 
 
 def _parts(value: Any) -> Parts:
@@ -127,6 +131,7 @@ def _parts_to_json(parts: Parts) -> Any:
             "instruments": {label: list(own) for label, own in each.instruments.items()},
             "log_weight": each.log_weight,
             "model": each.model,
+            **({"program": each.program} if each.program else {}),
         }
         for each in parts.parts
     ]
@@ -384,7 +389,7 @@ class Believed(Event):
         basis = frozenset(e.query.number for e in state.told if e.query.number is not None)
         if self.parts is None:
             return replace(state, basis=basis, stale=False)
-        self.parts.require_for(learner.processes, state.design.instruments)
+        learner.require(self.parts, state.design.instruments)
         return state.with_parts((*state.believed, (basis, self.parts)))
 
 

@@ -33,7 +33,6 @@ __all__ = ["Change", "Entry", "Hyperparameters", "Known", "State", "Status"]
 Array = NDArray[np.float64]
 
 _FEWEST = 2  # answers before anything is learned from them
-_GROWTH = 4  # where no schedule is given, hyperparameters are learned anew when there are a quarter more answers
 
 
 class Status(StrEnum):
@@ -83,10 +82,11 @@ class Known:
     def gp(self) -> Process:
         """The gp with what has been learned: of a belief of several, that of its heaviest part."""
         if self.design.learner is not None:
-            belief, processes = self.belief, self.design.learner.processes
+            belief = self.belief
             assert isinstance(belief, Belief)
             part = belief.posteriors[belief.heaviest]
-            return Process(part.kernel, part.prior_mean, {}, processes[belief.models[belief.heaviest]].space)
+            space = self.design.learner.space_of(belief.models[belief.heaviest])
+            return Process(part.kernel, part.prior_mean, {}, space)
         assert isinstance(self.design.model, GP)
         return self.design.model if self.hyper is None else self.design.model.with_theta(np.array(self.hyper.gp))
 
@@ -203,12 +203,11 @@ class State:
     @property
     def due(self) -> bool:
         """Whether hyperparameters are to be learned anew: enough new answers, or one of the old ones has changed."""
-        every, told = self.design.refit, self.told
-        if every is None and self.design.learner is None:
-            return False
+        every, told, learner = self.design.refit, self.told, self.design.learner
         new = sum(e.query.number not in self.basis for e in told)
         if every is None:
-            return (self.stale or new >= max(1, len(self.basis) // _GROWTH)) and len(told) >= _FEWEST
+            due = learner is not None and (self.stale or learner.due(len(self.basis), new))
+            return due and len(told) >= _FEWEST
         return self.stale or (len(told) >= every and new >= every)
 
     # What events are made of

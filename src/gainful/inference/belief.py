@@ -83,7 +83,7 @@ class Part(NamedTuple):
 def parts_of(belief: Posterior | Belief, instrument: Instrument, places: ArrayLike | Predictive) -> list[Part]:
     """The posteriors that have weight, each with its own instrument; one posterior is one part."""
     if isinstance(belief, Belief):
-        return belief.parts(instrument, places)
+        return belief.each(instrument, places)
     return [Part(0, 1.0, belief, instrument, places)]
 
 
@@ -99,7 +99,7 @@ class Belief:
     >>> lab, data = gf.Point(noise=1.0, name="lab"), gf.Data()
     >>> rough, fine = (gf.GP(gf.SE()).condition(data) for _ in range(2))
     >>> belief = gf.Belief([rough, fine], instruments=[{"lab": gf.Point(2.0, name="lab")}, {}])
-    >>> [part.instrument.noise for part in belief.parts(lab, [[0.0]])]
+    >>> [part.instrument.noise for part in belief.each(lab, [[0.0]])]
     [2.0, 1.0]
     """
 
@@ -161,7 +161,7 @@ class Belief:
         own = self.instruments[s].get(instrument.label)
         return own if own is not None and type(own) is type(instrument) else instrument
 
-    def parts(self, instrument: Instrument, places: ArrayLike | Predictive) -> list[Part]:
+    def each(self, instrument: Instrument, places: ArrayLike | Predictive) -> list[Part]:
         """The parts that have weight, each with its own instrument."""
         require_instrument(instrument)
         held = isinstance(places, Predictive) and places.posterior is self
@@ -197,7 +197,7 @@ class Belief:
     def marginals(self, instrument: Instrument, X: ArrayLike | Predictive) -> tuple[Array, Array]:
         """Mean and (co)variance of what the instrument sees at each query, of the mixture as a whole: (M,), (M,), or
         for sets (M, k), (M, k, k)."""
-        parts = self.parts(instrument, X)
+        parts = self.each(instrument, X)
         seen = [p.posterior.marginals(p.instrument, p.places) for p in parts]
         weights, means = np.array([p.weight for p in parts]), np.stack([m for m, _ in seen])
         mean = np.tensordot(weights, means, axes=1)
@@ -266,7 +266,7 @@ class Belief:
     def answers(self, instrument: Instrument, X: ArrayLike | Predictive) -> Answers | MixtureAnswers:
         """The predictive distribution of the answers, hyperparameters or models integrated out: each part's own
         instrument answers for it."""
-        parts = self.parts(instrument, X)
+        parts = self.each(instrument, X)
         return mix(
             [p.posterior.answers(p.instrument, p.places) for p in parts], np.array([part.weight for part in parts])
         )

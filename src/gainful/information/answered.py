@@ -59,7 +59,7 @@ def entropy_if_answered(belief: Posterior | Belief, instrument: Instrument, plac
         return of_probabilities(predicted.log_probabilities) + 0.0
     if isinstance(belief, Posterior):
         belief = Belief([belief])
-    parts = belief.parts(instrument, places)
+    parts = belief.each(instrument, places)
     windows = parts[0].posterior.known_windows(instrument, places)
     if windows is None:
         return None

@@ -104,7 +104,7 @@ class Several(NamedTuple):
 
 def several(belief: Belief, instrument: Instrument, places: ArrayLike | Predictive) -> Several:
     """What the parts that have weight see."""
-    return _seen(belief.parts(instrument, places))
+    return _seen(belief.each(instrument, places))
 
 
 def _seen(parts: Sequence[Part]) -> Several:
@@ -151,7 +151,7 @@ def mixture_information(
     if isinstance(about, str) and waiting:
         return bits + _within_beyond(belief, instrument, held, waiting)
     with np.errstate(invalid="ignore"):  # a weight is positive here, so that infinite bits stay infinite
-        for part in belief.parts(instrument, held):
+        for part in belief.each(instrument, held):
             bits = bits + part.weight * _within(belief, part, about, own_queries(belief, part.number, waiting))
     return bits
 
@@ -199,7 +199,7 @@ def _within_beyond(
     share = sum(float(belief.weights[s]) for s in heaviest)
     total, off = np.zeros(()), np.zeros(())
     with np.errstate(invalid="ignore"):  # a number without noise has infinite bits either way
-        for part, after in zip(belief.parts(instrument, places), counted.parts(instrument, places), strict=True):
+        for part, after in zip(belief.each(instrument, places), counted.each(instrument, places), strict=True):
             bits = _within(counted, after, "function")
             total = total + part.weight * bits
             if part.number in heaviest:
@@ -225,7 +225,7 @@ def ranked_information(
     I(y; f | s) that under the one normal with the heaviest part's instrument, as are those of all other answers.
     About a region, that part's own.
     """
-    parts = belief.parts(instrument, places)
+    parts = belief.each(instrument, places)
     found = _seen(parts)
     weights, own, heaviest = found.weights, found.instruments, parts[int(np.argmax(found.weights))]
     likeliest = heaviest.instrument

@@ -52,7 +52,7 @@ def mixture_information_and_gradient(
     region = about.region if isinstance(about, OfEachPart) else about
     if isinstance(region, Region) and region.answers is not None:
         return None
-    parts = belief.parts(instrument, places)
+    parts = belief.each(instrument, places)
     looks = [part.posterior.vjp(part.instrument, places) for part in parts]
     found = Several(
         np.array([part.weight for part in parts]),

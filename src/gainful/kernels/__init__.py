@@ -2,6 +2,7 @@
 
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
 from gainful.kernels.categories import Exchangeable, Leaning, Similarity
+from gainful.kernels.changepoint import ChangePoint
 from gainful.kernels.outputs import Coregionalised
 from gainful.kernels.simple import CentredLinear, Linear, Periodic
 from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
@@ -10,6 +11,7 @@ from gainful.kernels.warped import Warped, warped
 __all__ = [
     "SE",
     "CentredLinear",
+    "ChangePoint",
     "Constant",
     "Coregionalised",
     "Exchangeable",

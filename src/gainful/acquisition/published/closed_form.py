@@ -93,7 +93,7 @@ class BALDClosedForm:
 def _of_several(belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
     """h(Σ w_s P_s(yes)) − Σ w_s E_s h: the entropy of the mixture's answer, and what is left given f and the part."""
     yes, given = np.zeros(()), np.zeros(())
-    for part in belief.parts(instrument, places):
+    for part in belief.each(instrument, places):
         unit = _unit(part.instrument)
         m, v = part.posterior.marginals(part.instrument, part.places)
         yes = yes + part.weight * ndtr(m / np.sqrt(v + unit**2))

@@ -50,7 +50,7 @@ def conformal_p_values(belief: Posterior | Belief, instrument: Instrument, place
     [[1.0, 0.6667], [0.6667, 1.0]]
     """
     if isinstance(belief, Belief):
-        parts = belief.parts(instrument, places)
+        parts = belief.each(instrument, places)
         return np.asarray(sum(p.weight * conformal_p_values(p.posterior, p.instrument, p.places) for p in parts))
     groups = labelled(belief)
     if not groups:

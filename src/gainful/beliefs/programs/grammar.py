@@ -7,13 +7,17 @@ programs of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from gainful.beliefs.programs.compiled import draw_rows
 from gainful.beliefs.programs.language import FORMS, Program
+from gainful.beliefs.programs.population import CODES, MOST, Population, program_of, rows_of
 from gainful.checks import as_rng, is_number, require, require_count
 from gainful.priors import Gamma, Prior, Uniform
 
@@ -21,6 +25,9 @@ __all__ = ["Grammar"]
 
 _PUBLISHED = MappingProxyType({"C": 0.2, "LIN": 0.2, "SE": 0.2, "PER": 0.2, "+": 0.1, "×": 0.1})
 _ANY = Uniform(0.0, 1.0)
+SEES = np.array([False, *(form.sees for form in FORMS.values())])
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,15 @@ class Grammar:
     def log_structure(self, program: Program) -> float:
         """The log probability of a program whatever its numbers are, in this order of its parts."""
         nodes = list(program.nodes())
-        if any(node.symbol not in self.productions or node.column >= self.inputs for node in nodes):
+        if any(not self._can_say(node) for node in nodes):
             return -float("inf")
-        leaves = sum(not node.parts for node in nodes)
-        return float(sum(np.log(self.productions[node.symbol]) for node in nodes) - leaves * np.log(self.inputs))
+        looking = sum(FORMS[node.symbol].sees for node in nodes)
+        return float(sum(np.log(self.productions[node.symbol]) for node in nodes) - looking * np.log(self.inputs))
+
+    def _can_say(self, node: Program) -> bool:
+        """Whether the symbol has a probability, and looks at a column that there is."""
+        seen = node.column < self.inputs and (FORMS[node.symbol].sees or node.column == 0)
+        return node.symbol in self.productions and seen
 
     def log_values(self, program: Program) -> float:
         """The log density of the numbers, given the structure."""
@@ -106,5 +118,72 @@ class Grammar:
         symbol = symbols[int(np.searchsorted(np.cumsum(odds / odds.sum())[:-1], rng.random(), side="right"))]
         form = FORMS[symbol]
         numbers = tuple(self.prior(symbol, name).quantile(float(rng.random())) for name in form.numbers)
-        column = int(rng.integers(self.inputs)) if not form.joins and self.inputs > 1 else 0
+        column = int(rng.integers(self.inputs)) if form.sees and self.inputs > 1 else 0
         return Program(symbol, numbers, tuple(self._draw(rng) for _ in range(form.joins)), column)
+
+    # Programs as arrays
+
+    @cached_property
+    def chances(self) -> Array:
+        """The probabilities of the symbols by their codes, cumulated."""
+        found = np.cumsum([0.0, *(self.productions.get(symbol, 0.0) for symbol in FORMS)])
+        return np.where(found >= found[-1], 1.0, found)
+
+    @cached_property
+    def joins(self) -> Array:
+        """The same of those symbols alone that join two programs, up to the probability of them all."""
+        return np.cumsum([0.0, *(self.productions.get(s, 0.0) * (form.joins > 0) for s, form in FORMS.items())])
+
+    def population(self, size: int, noises: int, rng: np.random.Generator) -> Population:
+        """So many programs from the prior, each with so many noises."""
+        symbols, columns = np.zeros((size, MOST), dtype=np.int64), np.zeros((size, MOST), dtype=np.int64)
+        shares = np.zeros((size, MOST, 2))
+        draw_rows(rng, self.chances, self.inputs, SEES, symbols, shares, columns)
+        return Population(symbols, shares, columns, rng.random((size, noises)))
+
+    def coded(self, programs: Sequence[Program], noise: ArrayLike) -> Population:
+        """Programs with the variances of their noises (k, j), by the shares of their numbers."""
+        symbols, numbers, columns = rows_of(programs)
+        shares = np.zeros_like(numbers)
+        for code, position, prior in self._kinds:
+            mine = symbols == code
+            shares[mine, position] = [prior.share(float(x)) for x in numbers[mine, position]]
+        below = [[self.noise.share(float(x)) for x in row] for row in np.asarray(noise, dtype=float)]
+        return Population(symbols, shares, columns, np.array(below).reshape(len(symbols), -1))
+
+    def numbers(self, population: Population) -> Array:
+        """What the shares stand for, (k, m, 2)."""
+        out = population.shares.copy()
+        for code, position, prior in self._kinds:
+            if prior != _ANY:
+                mine = population.symbols == code
+                out[mine, position] = prior.quantiles(out[mine, position])
+        return out
+
+    def noises(self, population: Population) -> Array:
+        """The variances of the noises, (k, j)."""
+        return self.noise.quantiles(population.noise)
+
+    def program(self, population: Population, i: int) -> Program:
+        """The program of one row."""
+        one = population.take([i])
+        return program_of(one.symbols[0], self.numbers(one)[0], one.columns[0])
+
+    def slopes(self, population: Population, numbers: Array, noises: Array) -> tuple[Array, Array]:
+        """How fast numbers and noises grow with their shares: one over the density there."""
+        by_number, by_noise = np.ones_like(numbers), np.ones_like(noises)
+        for code, position, prior in self._kinds:
+            if prior != _ANY:
+                mine = population.symbols == code
+                by_number[mine, position] = [np.exp(-prior.log_density(float(x))) for x in numbers[mine, position]]
+        by_noise[:] = np.reshape([np.exp(-self.noise.log_density(float(x))) for x in noises.ravel()], noises.shape)
+        return by_number, by_noise
+
+    @cached_property
+    def _kinds(self) -> list[tuple[int, int, Prior]]:
+        """For every number that there may be: the code of its symbol, its position, its prior."""
+        return [
+            (CODES[symbol], position, self.prior(symbol, name))
+            for symbol in self.productions
+            for position, name in enumerate(FORMS[symbol].numbers)
+        ]

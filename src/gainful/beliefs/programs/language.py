@@ -1,9 +1,9 @@
 """The language of kernel programs: what can be said, and what it means (Lin 2022, ch. 2).
 
-    K := (C v) | (LIN v) | (SE v) | (PER v v) | (RQ v v) | (MAT v) | (+ K K) | (× K K)
+    K := (C v) | (LIN v) | (SE v) | (PER v v) | (RQ v v) | (MAT v) | (+ K K) | (× K K) | (CP v v K K)
 
-A leaf is a covariance of one input; with several, `(SE@2 0.3)` sees the column of number 2, counted from 0. A program
-is a value: equal where its text is.
+A leaf is a covariance of one input; with several, `(SE@2 0.3)` sees the column of number 2, counted from 0. (CP place
+width before after) changes from one program to another. A program is a value: equal where its text is.
 """
 
 from __future__ import annotations
@@ -16,28 +16,32 @@ from typing import Any, NamedTuple
 
 from gainful.checks import is_number, require
 from gainful.errors import InvalidInput
-from gainful.kernels import SE, CentredLinear, Constant, Kernel, Matern, Periodic, RationalQuadratic
+from gainful.kernels import SE, CentredLinear, ChangePoint, Constant, Kernel, Matern, Periodic, RationalQuadratic
 
 __all__ = ["FORMS", "Form", "Program"]
 
 
 class Form(NamedTuple):
-    """What a symbol stands for: what its numbers are called, how many programs it joins, and the covariance."""
+    """What a symbol stands for: what its numbers are called, how many programs it joins, the covariance, whether it
+    looks at a column, and whether it is the same when what it joins is swapped."""
 
     numbers: tuple[str, ...]
     joins: int
     kernel: Callable[..., Kernel]
+    sees: bool = True
+    commutes: bool = False
 
 
 FORMS: dict[str, Form] = {
-    "C": Form(("level",), 0, Constant),
+    "C": Form(("level",), 0, Constant, sees=False),
     "LIN": Form(("zero",), 0, lambda zero: CentredLinear(zero, 1.0)),
     "SE": Form(("lengthscale",), 0, lambda length: SE(length, 1.0)),
     "PER": Form(("lengthscale", "period"), 0, lambda length, period: Periodic(length, period, 1.0)),
     "RQ": Form(("lengthscale", "shape"), 0, lambda length, shape: RationalQuadratic(length, 1.0, shape)),
     "MAT": Form(("lengthscale",), 0, lambda length: Matern(length, 1.0)),
-    "+": Form((), 2, lambda left, right: left + right),
-    "×": Form((), 2, lambda left, right: left * right),
+    "+": Form((), 2, lambda left, right: left + right, sees=False, commutes=True),
+    "×": Form((), 2, lambda left, right: left * right, sees=False, commutes=True),
+    "CP": Form(("place", "width"), 2, lambda place, width, before, after: ChangePoint(before, after, place, width)),
 }
 _SPELLED = {"*": "×", "x": "×"}
 
@@ -91,14 +95,15 @@ class Program:
     def canonical(self) -> Program:
         """The same with the programs that + and × join in one order: equal for two that differ in that alone."""
         parts = [part.canonical for part in self.parts]
-        return replace(self, parts=tuple(sorted(parts, key=_key)))
+        return replace(self, parts=tuple(sorted(parts, key=_key) if FORMS[self.symbol].commutes else parts))
 
     @cached_property
     def structure(self) -> str:
         """The canonical program without its numbers."""
         if not self.parts:
             return self._called
-        return f"({self._called} {' '.join(sorted(part.structure for part in self.parts))})"
+        inside = [part.structure for part in self.parts]
+        return f"({self._called} {' '.join(sorted(inside) if FORMS[self.symbol].commutes else inside)})"
 
     @cached_property
     def size(self) -> int:
@@ -149,6 +154,10 @@ class Program:
     def kernel(self) -> Kernel:
         """The covariance, an ordinary kernel; each leaf on its column."""
         form = FORMS[self.symbol]
+        if self.symbol == "CP":
+            before, after = (part.kernel for part in self.parts)
+            place, width = self.numbers
+            return ChangePoint(before, after, place=place, width=width, column=self.column)
         if self.parts:
             return form.kernel(*self.numbers, *(part.kernel for part in self.parts))
         return form.kernel(*self.numbers).on(self.column)

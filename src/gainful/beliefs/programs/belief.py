@@ -1,0 +1,98 @@
+"""What is believed of the structure: weighted programs, each with its posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.beliefs.programs.language import Program
+from gainful.beliefs.programs.units import Units
+from gainful.inference.belief import Belief
+from gainful.inference.posterior import Posterior
+from gainful.instruments.base import Instrument
+
+__all__ = ["ProgramBelief"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ProgramBelief(Belief):
+    """Programs with weights, and everything that a belief of several posteriors has.
+
+    `programs` are in the units of the grammar (inputs from −1 to 1, answers that spread by one); `natural` are the same
+    in the user's. `noises` are the variances that each has learned of its instruments' noises, by label, in the
+    grammar's units.
+    """
+
+    programs: tuple[Program, ...]
+    noises: tuple[Mapping[str, float], ...]
+    units: Units
+
+    def __init__(
+        self,
+        posteriors: Sequence[Posterior],
+        weights: ArrayLike,
+        instruments: Sequence[Mapping[str, Instrument]],
+        programs: Sequence[Program],
+        noises: Sequence[Mapping[str, float]],
+        units: Units,
+        log_evidence: float | None = None,
+    ) -> None:
+        super().__init__(posteriors, weights, instruments, range(len(posteriors)), log_evidence)
+        object.__setattr__(self, "programs", tuple(programs))
+        object.__setattr__(self, "noises", tuple(noises))
+        object.__setattr__(self, "units", units)
+
+    def __repr__(self) -> str:
+        count, leading = len(self.structures), next(iter(self.structures.items()))
+        return f"ProgramBelief({len(self.programs)} programs of {count} structures, {leading[0]} {leading[1]:.0%})"
+
+    @cached_property
+    def structures(self) -> dict[str, float]:
+        """The probability of each structure, in canonical order of its parts, the most probable first."""
+        found: dict[str, float] = {}
+        for program, weight in zip(self.programs, self.weights, strict=True):
+            found[program.structure] = found.get(program.structure, 0.0) + float(weight)
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """The number of each program's structure, in the order of `structures`."""
+        numbers = {name: i for i, name in enumerate(self.structures)}
+        return tuple(numbers[program.structure] for program in self.programs)
+
+    @property
+    def entropy(self) -> float:
+        """Of the structures, in bits."""
+        p = np.array([each for each in self.structures.values() if each > 0.0])
+        return float(-np.sum(p * np.log2(p)))
+
+    @cached_property
+    def natural(self) -> tuple[Program, ...]:
+        """The programs with their numbers in the user's units."""
+        return tuple(self.units.natural(program) for program in self.programs)
+
+    def probability(self, holds: Callable[[Program], bool] | str) -> float:
+        """That the program contains a symbol, such as "PER", or that it is one for which something holds; numbers are
+        in the user's units.
+
+        >>> import gainful as gf
+        >>> grid = gf.ProgramGrid(["(LIN 0.2)", "(PER 0.5 3.0)"])
+        >>> belief = grid.condition(gf.Data())
+        >>> belief.probability("PER"), belief.probability(lambda program: program.size == 1)
+        (0.5, 1.0)
+        """
+        test = (lambda program: program.has(holds)) if isinstance(holds, str) else holds
+        return float(sum(w for w, program in zip(self.weights, self.natural, strict=True) if test(program)))
+
+    def numbers(self, structure: str) -> tuple[Array, Array]:
+        """The numbers of the programs of one structure, in the order of its canonical text and in the user's units,
+        (P, numbers), and their weights (P,), which add up to one."""
+        chosen = [i for i, program in enumerate(self.programs) if program.structure == structure]
+        values = np.array([self.natural[i].canonical.values for i in chosen])
+        return values, self.weights[chosen] / self.weights[chosen].sum()
