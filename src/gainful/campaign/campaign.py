@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.beliefs import Integrated, Models
+from gainful.beliefs.learner import Learner
 from gainful.campaign.answer import canonical_answer
 from gainful.campaign.best import Best, best_of, wanted_end
 from gainful.campaign.codec import NotSupplied, name_of
@@ -79,7 +79,7 @@ class Campaign:
 
     space         a Space, a Pool, a part of either (`space.where(...)`), or a Stream
     instruments   one or more, with distinct names and with their costs
-    model         what is believed before the first answer: a GP, rival Models, an Integrated GP; left out, a GP of the
+    model         what is believed before the first answer: a GP, rival Models, KernelPrograms; left out, a GP of the
                   space. What it leaves unstated is scaled to space and answers, learned and integrated out
     goal          what a query is worth, in a word: "learn" (the default, bits about the function), "map" (predict well
                   everywhere), "minimise", "maximise", "level 0.5" (where f crosses 0.5), each per unit of cost. Where
@@ -116,7 +116,7 @@ class Campaign:
         self,
         space: Places | Stream,
         instruments: Sequence[Instrument] | Instrument,
-        model: GP | Models | Integrated | None = None,
+        model: GP | Learner | None = None,
         goal: Acquisition | Random | RandomType | str | None = None,
         budget: float | None = None,
         seed: int = 0,
@@ -220,7 +220,7 @@ class Campaign:
         return tuple(self._state.known.learned(i) for i in self._state.design.instruments)
 
     @property
-    def model(self) -> GP | Models | Integrated:
+    def model(self) -> GP | Learner:
         """What was believed before the first answer."""
         return self._state.design.model
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.beliefs import Integrated, Models
+from gainful.beliefs.learner import Learner
+from gainful.beliefs.programs import KernelPrograms, ProgramGrid
 from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, completed, goal_named, output_of
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
@@ -60,7 +62,7 @@ class Design:
 
     space: Places | Stream
     instruments: tuple[Instrument, ...]
-    model: GP | Models | Integrated
+    model: GP | Learner
     goal: Goal
     budget: float | None = None
     seed: int = 0
@@ -118,7 +120,7 @@ class Design:
         return next((each for each in outputs if code in (None, output_code(each))), None)
 
     @cached_property
-    def learner(self) -> Models | Integrated | None:
+    def learner(self) -> Learner | None:
         """What learns and integrates that which is not stated; None for a GP that is wholly stated."""
         if not isinstance(self.model, GP):
             return self.model
@@ -229,13 +231,18 @@ def _instruments(instruments: Any, design: Design) -> tuple[Instrument, ...]:
     return several
 
 
-def _model(model: Any, design: Design) -> GP | Models | Integrated:
+def _model(model: Any, design: Design) -> GP | Learner:
     """A kernel or mean for other dimensions is refused here, in its own words."""
     if model is None:
         return GP(space=design.places)
     if isinstance(model, Models):
         gps = tuple(_gp(each, design) for each in model.gps)
         return model if gps == model.gps else Models(gps, model.prior, model.inference)
+    if isinstance(model, KernelPrograms | ProgramGrid):
+        theirs = None if model.space is None else tuple(model.space.names)
+        names = tuple(design.places.names)
+        require(theirs in (None, names), "model", f"programs over {list(names)}, like the space", theirs, "match them")
+        return replace(model, space=design.places) if theirs is None else model
     if isinstance(model, Integrated):
         by = "weighted points in a campaign, whose every answer changes the belief"
         require(model.by == "points", "model", by, model.by, "use Integrated(gp)")
@@ -246,7 +253,7 @@ def _model(model: Any, design: Design) -> GP | Models | Integrated:
 
 def _gp(gp: Any, design: Design) -> GP:
     if not isinstance(gp, GP):
-        expected = "a GP such as GP(SE()), Models or an Integrated GP"
+        expected = "a GP such as GP(SE()), Models, an Integrated GP, KernelPrograms or a ProgramGrid"
         raise InvalidInput("model", expected, gp, "leave it out to state nothing; put a kernel into a GP first")
     names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array

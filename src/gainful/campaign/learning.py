@@ -9,7 +9,7 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.beliefs import Integrated, Models
+from gainful.beliefs.learner import Learner
 from gainful.campaign.events import Believed, Fitted
 from gainful.campaign.state import State
 from gainful.errors import GainfulWarning, NumericalError
@@ -31,7 +31,7 @@ def learn(state: State) -> tuple[Fitted | Believed, list[warnings.WarningMessage
     return _fit(state) if state.design.learner is None else _believe(state, state.design.learner)
 
 
-def _believe(state: State, learner: Integrated | Models) -> tuple[Believed, list[warnings.WarningMessage]]:
+def _believe(state: State, learner: Learner) -> tuple[Believed, list[warnings.WarningMessage]]:
     """The parts of a belief of several; the search for them begins where the last ones are."""
     known, answers = state.known, len(state.told)
     rng = np.random.default_rng([state.design.seed, state.events])

@@ -16,7 +16,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.beliefs.programs.compiled import evidence_rows, triangle_rows
 from gainful.beliefs.programs.grammar import Grammar
 from gainful.beliefs.programs.population import Population
 
@@ -96,6 +95,8 @@ class Numbers:
         self, grammar: Grammar, population: Population, ends: Sequence[int], shares: Sequence[float],
         rows: NDArray[np.intp] | None, sloped: bool,
     ) -> Slopes:  # fmt: skip
+        from gainful.beliefs.programs.compiled import evidence_rows  # Numba takes half a second to import
+
         k = len(population)
         some = np.arange(k) if rows is None else rows
         used = self.first(max(ends, default=0))
@@ -124,6 +125,8 @@ class Numbers:
 
 def covariances(grammar: Grammar, population: Population, X: Array) -> Array:
     """K of every program, (k, n, n)."""
+    from gainful.beliefs.programs.compiled import triangle_rows
+
     n, seen = len(X), _distances(X)
     below = np.zeros((len(population), n * (n + 1) // 2))
     triangle_rows(population.symbols, grammar.numbers(population), population.columns, X, *seen, below)

@@ -15,7 +15,6 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.beliefs.programs.compiled import draw_rows
 from gainful.beliefs.programs.language import FORMS, Program
 from gainful.beliefs.programs.population import CODES, MOST, Population, program_of, rows_of
 from gainful.checks import as_rng, is_number, require, require_count
@@ -66,6 +65,8 @@ class Grammar:
             require(name in known, "priors", f"names among {sorted(known)}", name, "a symbol and what its number is")
             require(isinstance(prior, Prior), "priors", "a prior such as Uniform(0, 1)", prior, "make one first")
         require(isinstance(self.noise, Prior), "noise", "a prior such as Gamma(1, 1)", self.noise, "make one first")
+        object.__setattr__(self, "productions", {symbol: float(p) for symbol, p in given.items()})
+        object.__setattr__(self, "priors", dict(self.priors))
         object.__setattr__(self, "inputs", require_count("inputs", self.inputs, 1, "how many columns leaves may see"))
 
     def prior(self, symbol: str, name: str) -> Prior:
@@ -136,6 +137,8 @@ class Grammar:
 
     def population(self, size: int, noises: int, rng: np.random.Generator) -> Population:
         """So many programs from the prior, each with so many noises."""
+        from gainful.beliefs.programs.compiled import draw_rows  # Numba takes half a second to import
+
         symbols, columns = np.zeros((size, MOST), dtype=np.int64), np.zeros((size, MOST), dtype=np.int64)
         shares = np.zeros((size, MOST, 2))
         draw_rows(rng, self.chances, self.inputs, SEES, symbols, shares, columns)

@@ -40,6 +40,7 @@ __all__ = ["KernelPrograms", "ProgramGrid", "Progress"]
 Array = NDArray[np.float64]
 
 _OFTEN = 16  # learned anew when there are a sixteenth more answers: a step is not dear while they are few
+_ROUNDING = 1e-12  # of a sum of probabilities
 _OTHER = 2.0  # times: where answers spread by more or less than this beside the scale in use, it begins anew
 
 
@@ -427,7 +428,9 @@ class ProgramGrid(_Programs):
             require_places("space", space)
         method_for(Data().layout, inference)
         object.__setattr__(self, "programs", read)
-        object.__setattr__(self, "prior", tuple((odds / odds.sum()).tolist()))
+        # What sums to one already, rounding left aside, is kept: a journal's numbers make the same value again.
+        shares = odds if abs(odds.sum() - 1.0) < _ROUNDING else odds / odds.sum()
+        object.__setattr__(self, "prior", tuple(shares.tolist()))
         object.__setattr__(self, "noise", tuple(each.tolist()))
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "inference", inference)

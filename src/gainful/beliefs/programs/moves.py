@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
-from gainful.beliefs.programs.compiled import grow_rows, prune_rows, replace_rows
 from gainful.beliefs.programs.evidence import Slopes
 from gainful.beliefs.programs.grammar import SEES, Grammar
 from gainful.beliefs.programs.population import Population
@@ -96,6 +95,8 @@ def _room(population: Population) -> tuple[NDArray[np.int64], Array, NDArray[np.
 
 def replaced(population: Population, value: Array, target: Target, rng: np.random.Generator) -> Moved:
     """A node of each program, evenly, becomes a draw from the prior."""
+    from gainful.beliefs.programs.compiled import replace_rows
+
     grammar, p = target.grammar, population
     symbols, shares, columns, log_ratio = _room(p)
     replace_rows(rng, grammar.chances, grammar.inputs, SEES, p.symbols, p.shares, p.columns, symbols, shares, columns,
@@ -105,6 +106,8 @@ def replaced(population: Population, value: Array, target: Target, rng: np.rando
 
 def grown(population: Population, value: Array, target: Target, rng: np.random.Generator) -> Moved:
     """With even chances a node of all programs is joined with a draw from the prior, or one is taken off again."""
+    from gainful.beliefs.programs.compiled import grow_rows, prune_rows
+
     grammar, p = target.grammar, population
     symbols, shares, columns, log_ratio = _room(p)
     if grammar.joins[-1] == 0.0:
