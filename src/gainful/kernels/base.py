@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -258,7 +259,7 @@ class On(Kernel):
                 "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"
             )
 
-    @property
+    @cached_property
     def columns(self) -> tuple[int, ...]:
         """The column numbers; names must have been bound to a space first."""
         if any(isinstance(d, str) for d in self.dims):
@@ -306,7 +307,8 @@ class On(Kernel):
             raise InvalidInput(
                 "dims", f"columns below {X.shape[1]}, the number of coordinates", columns, "check X and dims"
             )
-        return np.ascontiguousarray(X[:, columns])
+        whole = len(columns) == X.shape[1] and columns == tuple(range(len(columns)))
+        return X if whole else np.ascontiguousarray(X[:, columns])
 
     def _put(self, X: Array, seen: Array) -> Array:
         out = np.zeros_like(X)

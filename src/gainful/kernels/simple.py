@@ -93,6 +93,8 @@ class Periodic(Kernel):
 
     def _scales(self, dimensions: int) -> tuple[Array, Array]:
         """ℓ and p as (..., D): with a batch axis where the parameters have one."""
+        if np.ndim(self.lengthscale) == 0 and np.ndim(self.period) == 0:
+            return np.full(dimensions, float(self.lengthscale)), np.full(dimensions, float(self.period))
         check_lengthscale(self.lengthscale, dimensions)
         check_lengthscale(self.period, dimensions)
         length, period = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (self.lengthscale, self.period))
