@@ -10,8 +10,11 @@ __all__ = ["movement"]
 
 @njit(cache=True, nogil=True)
 def movement(y, which, weights, mean, inverse, log_spread, reach, out):  # type: ignore[no-untyped-def]
-    """p(y) KL(r(y) ‖ w) = Σ w_s p_s log p_s − p log p in nats at y (K, 15), row k belonging to query which[k]; parts are
-    normals with mean (M, S), one over the spread and its logarithm. Parts farther than `reach` spreads are not there."""
+    """p(y) KL(r(y) ‖ w) = Σ w_s p_s log p_s − p log p in nats at y (K, 15), row k belonging to query which[k].
+
+    Parts are normals with means (M, S), one over their spreads, and the logarithms of these. Those farther than `reach`
+    spreads from all nodes of a row are not there.
+    """
     for k in range(y.shape[0]):
         i = which[k]
         total, mixed = np.zeros(y.shape[1]), np.zeros(y.shape[1])

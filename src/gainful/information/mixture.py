@@ -434,10 +434,11 @@ def _on_a_line(log_w: Array, m: Array, spread: Array, half: float) -> Array:
     def moved(y: Array, which: Index) -> Array:
         return _BITS * _moved(log_w, _log_density(y, m[:, which, None], spread[:, which, None], half))
 
-    at_once = max(_AT_ONCE // (15 * len(m)), 1)
-    if not half and len(m) >= _MANY:
-        moved, at_once = _compiled_movement(log_w, m, spread), _AT_ONCE
-    total = adaptive(moved, *panels, m.shape[1], lambda *_: _TOLERANCE, at_once)
+    compiled = not half and len(m) >= _MANY
+    at_once = _AT_ONCE if compiled else max(_AT_ONCE // (15 * len(m)), 1)
+    total = adaptive(
+        _compiled_movement(log_w, m, spread) if compiled else moved, *panels, m.shape[1], lambda *_: _TOLERANCE, at_once
+    )
     return np.maximum(total, 0.0)
 
 

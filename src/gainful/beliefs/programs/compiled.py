@@ -266,8 +266,34 @@ def evidence_rows(  # type: ignore[no-untyped-def] # noqa: C901
 
 
 @_compiled
-def _draw(rng, chances, inputs, sees, symbols, shares, columns, at):  # type: ignore[no-untyped-def]
-    """A program from the prior into the rows from `at` on: where it ends, or −1 where there is no room for it.
+def _period(rng, edges, upto):  # type: ignore[no-untyped-def]
+    """A share of a period's prior, drawn by a guide."""
+    u = rng.random()
+    b = min(np.searchsorted(upto, u, side="right"), len(upto) - 1)
+    below = upto[b - 1] if b > 0 else 0.0
+    inside = (u - below) / (upto[b] - below) if upto[b] > below else 0.5
+    return edges[b] + inside * (edges[b + 1] - edges[b])
+
+
+@_compiled
+def _guided(symbols, shares, columns, start, stop, edges, upto):  # type: ignore[no-untyped-def]
+    """The log density of the periods of some nodes under the guide, beside the prior."""
+    found = 0.0
+    for j in range(start, stop):
+        if symbols[j] == _PER:
+            d = columns[j]
+            b = min(np.searchsorted(edges[d], shares[j, 1], side="right"), edges.shape[1] - 1) - 1
+            while b > 0 and edges[d, b + 1] <= edges[d, b]:
+                b -= 1
+            below = upto[d, b - 1] if b > 0 else 0.0
+            found += np.log(max(upto[d, b] - below, 1e-300) / max(edges[d, b + 1] - edges[d, b], 1e-300))
+    return found
+
+
+@_compiled
+def _draw(rng, chances, inputs, sees, edges, upto, symbols, shares, columns, at):  # type: ignore[no-untyped-def]
+    """A program from the prior, with periods by the guide, into the rows from `at` on: where it ends, or −1 where there
+    is no room for it.
 
     `chances` are cumulated probabilities by code, `sees` whether a symbol looks at a column.
     """
@@ -284,18 +310,20 @@ def _draw(rng, chances, inputs, sees, symbols, shares, columns, at):  # type: ig
         columns[at] = 0
         if sees[code] and inputs > 1:
             columns[at] = rng.integers(0, inputs)
+        if code == _PER:
+            shares[at, 1] = _period(rng, edges[columns[at]], upto[columns[at]])
         open_ += _JOINS[code] - 1
         at += 1
     return at
 
 
 @_compiled
-def draw_rows(rng, chances, inputs, sees, symbols, shares, columns):  # type: ignore[no-untyped-def]
-    """Programs from the prior, one in each row; those without room are drawn again."""
+def draw_rows(rng, chances, inputs, sees, edges, upto, symbols, shares, columns):  # type: ignore[no-untyped-def]
+    """Programs from the prior, one in each row; those without room are drawn again. The guide is that of the prior."""
     for i in range(len(symbols)):
         end = -1
         while end < 0:
-            end = _draw(rng, chances, inputs, sees, symbols[i], shares[i], columns[i], 0)
+            end = _draw(rng, chances, inputs, sees, edges, upto, symbols[i], shares[i], columns[i], 0)
         symbols[i, end:] = 0
 
 
@@ -314,9 +342,12 @@ def _copy(source, start, stop, target, at):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def replace_rows(rng, chances, inputs, sees, symbols, shares, columns, to_s, to_u, to_c, log_ratio):  # type: ignore[no-untyped-def]
-    """For every program a node, evenly, replaced by a draw from the prior; and the log ratio of the probabilities of
-    proposing the way back and this way, times that of the priors: log |θ|/|θ'|. −inf where there is no room."""
+def replace_rows(  # type: ignore[no-untyped-def]
+    rng, chances, inputs, sees, edges, upto, symbols, shares, columns, to_s, to_u, to_c, log_ratio
+):
+    """For every program a node, evenly, replaced by a draw from the prior with periods by the guide; and the log ratio
+    of the probabilities of proposing the way back and this way, times that of the priors: log |θ|/|θ'|, and the guide's
+    densities of the old periods over those of the new. −inf where there is no room."""
     most = symbols.shape[1]
     fresh = (np.zeros(most, np.int64), np.zeros((most, 2)), np.zeros(most, np.int64))
     for i in range(len(symbols)):
@@ -324,7 +355,7 @@ def replace_rows(rng, chances, inputs, sees, symbols, shares, columns, to_s, to_
         old, row = (symbols[i], shares[i], columns[i]), (to_s[i], to_u[i], to_c[i])
         size = spans[0]
         node = _pick(rng, size)
-        length = _draw(rng, chances, inputs, sees, fresh[0], fresh[1], fresh[2], 0)
+        length = _draw(rng, chances, inputs, sees, edges, upto, fresh[0], fresh[1], fresh[2], 0)
         grown = size - spans[node] + length
         if length < 0 or grown > most:
             _copy(old, 0, most, row, 0)
@@ -335,16 +366,20 @@ def replace_rows(rng, chances, inputs, sees, symbols, shares, columns, to_s, to_
         _copy(old, node + spans[node], size, row, node + length)
         row[0][grown:] = 0
         log_ratio[i] = np.log(size) - np.log(grown)
+        log_ratio[i] += _guided(old[0], old[1], old[2], node, node + spans[node], edges, upto)
+        log_ratio[i] -= _guided(fresh[0], fresh[1], fresh[2], 0, length, edges, upto)
 
 
 @_compiled
-def grow_rows(rng, chances, joins, inputs, sees, symbols, shares, columns, to_s, to_u, to_c, log_ratio):  # type: ignore[no-untyped-def]
+def grow_rows(  # type: ignore[no-untyped-def]
+    rng, chances, joins, inputs, sees, edges, upto, symbols, shares, columns, to_s, to_u, to_c, log_ratio
+):
     """For every program a node, evenly, joined with a draw from the prior by + or × (or another symbol that joins two),
     on either side.
 
     The way back is to choose the node that was kept among all but the root. Priors and densities of what is drawn
     cancel; what is left is 2 P(joins) |θ|/(|θ'| − 1), where `joins` are cumulated probabilities of the symbols that
-    join, up to P(joins).
+    join, up to P(joins), over the guide's density of new periods.
     """
     most = symbols.shape[1]
     fresh = (np.zeros(most, np.int64), np.zeros((most, 2)), np.zeros(most, np.int64))
@@ -360,7 +395,7 @@ def grow_rows(rng, chances, joins, inputs, sees, symbols, shares, columns, to_s,
         first = rng.random() < 0.5
         share0, share1 = rng.random(), rng.random()
         column = rng.integers(0, inputs) if sees[code] and inputs > 1 else 0
-        length = _draw(rng, chances, inputs, sees, fresh[0], fresh[1], fresh[2], 0)
+        length = _draw(rng, chances, inputs, sees, edges, upto, fresh[0], fresh[1], fresh[2], 0)
         grown = size + 1 + length
         if length < 0 or grown > most:
             _copy(old, 0, most, row, 0)
@@ -381,10 +416,11 @@ def grow_rows(rng, chances, joins, inputs, sees, symbols, shares, columns, to_s,
         _copy(old, node + spans[node], size, row, at)
         row[0][grown:] = 0
         log_ratio[i] = np.log(2.0 * joins[-1] * size / (grown - 1.0))
+        log_ratio[i] -= _guided(fresh[0], fresh[1], fresh[2], 0, length, edges, upto)
 
 
 @_compiled
-def prune_rows(rng, joins, symbols, shares, columns, to_s, to_u, to_c, log_ratio):  # type: ignore[no-untyped-def]
+def prune_rows(rng, joins, edges, upto, symbols, shares, columns, to_s, to_u, to_c, log_ratio):  # type: ignore[no-untyped-def]
     """The way back from `grow_rows`: for every program a node, evenly among all but the root, takes the place of what
     joins it with another. −inf for a leaf, which has none."""
     most = symbols.shape[1]
@@ -407,3 +443,5 @@ def prune_rows(rng, joins, symbols, shares, columns, to_s, to_u, to_c, log_ratio
         shrunk = end + size - parent - spans[parent]
         row[0][shrunk:] = 0
         log_ratio[i] = -np.log(2.0 * joins[-1] * shrunk / (size - 1.0))
+        log_ratio[i] += _guided(old[0], old[1], old[2], parent + 1, node, edges, upto)
+        log_ratio[i] += _guided(old[0], old[1], old[2], node + spans[node], parent + spans[parent], edges, upto)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.beliefs.programs.grammar import Grammar
+from gainful.beliefs.programs.guide import Guide, by_periodogram
 from gainful.beliefs.programs.population import Population
 
 __all__ = ["Numbers", "Slopes", "covariances"]
@@ -75,6 +76,11 @@ class Numbers:
     @cached_property
     def _seen(self) -> _Distances:
         return _distances(self.X)
+
+    def guide(self, grammar: Grammar, count: int) -> Guide:
+        """By the periodogram of the first of them."""
+        prior = grammar.prior("PER", "period")
+        return by_periodogram(self.X[:count], self.y[:count], np.vectorize(prior.share, otypes=[float]))
 
     def first(self, n: int) -> Numbers:
         """The first n of them."""

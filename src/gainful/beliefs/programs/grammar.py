@@ -15,6 +15,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.beliefs.programs.guide import evenly
 from gainful.beliefs.programs.language import FORMS, Program
 from gainful.beliefs.programs.population import CODES, MOST, Population, program_of, rows_of
 from gainful.checks import as_rng, is_number, require, require_count
@@ -141,7 +142,7 @@ class Grammar:
 
         symbols, columns = np.zeros((size, MOST), dtype=np.int64), np.zeros((size, MOST), dtype=np.int64)
         shares = np.zeros((size, MOST, 2))
-        draw_rows(rng, self.chances, self.inputs, SEES, symbols, shares, columns)
+        draw_rows(rng, self.chances, self.inputs, SEES, *evenly(self.inputs), symbols, shares, columns)
         return Population(symbols, shares, columns, rng.random((size, noises)))
 
     def coded(self, programs: Sequence[Program], noise: ArrayLike) -> Population:

@@ -1,6 +1,6 @@
 """Moves of particles that leave their target as it is: Metropolis and Hastings' rule, for all particles at once.
 
-    replaced   a node, evenly, becomes a draw from the prior:          L'/L · |θ|/|θ'|
+    replaced   a node, evenly, becomes a draw from the prior:          L'/L · |θ|/|θ'|, periods by a guide (`guide.py`)
     grown      a node is joined with a draw from the prior, or the way back
     walked     one share takes a normal step, truncated to 0 … 1:      L'/L · Z(u)/Z(u')
     redrawn    a noise becomes a draw from its prior:                  L'/L
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from gainful.beliefs.programs.evidence import Slopes
 from gainful.beliefs.programs.grammar import SEES, Grammar
+from gainful.beliefs.programs.guide import Guide
 from gainful.beliefs.programs.population import Population
 
 __all__ = ["Answered", "Drift", "Moved", "Target", "drifted", "grown", "redrawn", "replaced", "walked"]
@@ -39,6 +41,8 @@ class Answered(Protocol):
     def has_slopes(self) -> bool: ...
 
     def __len__(self) -> int: ...
+
+    def guide(self, grammar: Grammar, count: int) -> Guide: ...
 
     def log_evidence(
         self, grammar: Grammar, population: Population, ends: Sequence[int], shares: Sequence[float],
@@ -58,6 +62,11 @@ class Target:
     answers: Answered
     ends: tuple[int, ...]
     shares: tuple[float, ...]
+
+    @cached_property
+    def guide(self) -> Guide:
+        """What new periods are proposed from."""
+        return self.answers.guide(self.grammar, max(self.ends, default=0))
 
     def log(self, population: Population, rows: NDArray[np.intp] | None = None) -> Array:
         """The logarithm of what multiplies the prior, (k,)."""
@@ -99,8 +108,8 @@ def replaced(population: Population, value: Array, target: Target, rng: np.rando
 
     grammar, p = target.grammar, population
     symbols, shares, columns, log_ratio = _room(p)
-    replace_rows(rng, grammar.chances, grammar.inputs, SEES, p.symbols, p.shares, p.columns, symbols, shares, columns,
-                 log_ratio)  # fmt: skip
+    replace_rows(rng, grammar.chances, grammar.inputs, SEES, *target.guide, p.symbols, p.shares, p.columns, symbols,
+                 shares, columns, log_ratio)  # fmt: skip
     return _accept(p, value, Population(symbols, shares, columns, p.noise), target, log_ratio, rng)
 
 
@@ -113,10 +122,11 @@ def grown(population: Population, value: Array, target: Target, rng: np.random.G
     if grammar.joins[-1] == 0.0:
         return Moved(p, value, np.zeros(len(value), dtype=bool))
     if rng.random() < 0.5:
-        grow_rows(rng, grammar.chances, grammar.joins, grammar.inputs, SEES, p.symbols, p.shares, p.columns, symbols,
-                  shares, columns, log_ratio)  # fmt: skip
+        grow_rows(rng, grammar.chances, grammar.joins, grammar.inputs, SEES, *target.guide, p.symbols, p.shares,
+                  p.columns, symbols, shares, columns, log_ratio)  # fmt: skip
     else:
-        prune_rows(rng, grammar.joins, p.symbols, p.shares, p.columns, symbols, shares, columns, log_ratio)
+        prune_rows(rng, grammar.joins, *target.guide, p.symbols, p.shares, p.columns, symbols, shares, columns,
+                   log_ratio)  # fmt: skip
     return _accept(p, value, Population(symbols, shares, columns, p.noise), target, log_ratio, rng)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gainful.beliefs.programs.evidence import Numbers, Slopes, covariances
 from gainful.beliefs.programs.grammar import Grammar
+from gainful.beliefs.programs.guide import Guide, evenly
 from gainful.beliefs.programs.moves import Answered
 from gainful.beliefs.programs.population import Population
 from gainful.beliefs.programs.units import Units
@@ -95,6 +96,10 @@ class Sited:
 
     def __len__(self) -> int:
         return len(self.order)
+
+    def guide(self, grammar: Grammar, count: int) -> Guide:
+        """None beside the prior: answers that are not numbers have no periodogram."""
+        return evenly(grammar.inputs)
 
     @cached_property
     def _firsts(self) -> dict[int, Data]:
