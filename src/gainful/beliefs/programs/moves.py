@@ -114,20 +114,25 @@ def replaced(population: Population, value: Array, target: Target, rng: np.rando
 
 
 def grown(population: Population, value: Array, target: Target, rng: np.random.Generator) -> Moved:
-    """With even chances a node of all programs is joined with a draw from the prior, or one is taken off again."""
+    """With even chances a node of a program is joined with a draw from the prior, or one is taken off again.
+
+    Every program tosses its own coin. With one toss for all of them each would still have the right distribution, but
+    they would grow and shrink together, and no number of particles would average that out.
+    """
     from gainful.beliefs.programs.compiled import grow_rows, prune_rows
 
-    grammar, p = target.grammar, population
-    symbols, shares, columns, log_ratio = _room(p)
+    grammar, grows = target.grammar, rng.random(len(population)) < 0.5
     if grammar.joins[-1] == 0.0:
-        return Moved(p, value, np.zeros(len(value), dtype=bool))
-    if rng.random() < 0.5:
-        grow_rows(rng, grammar.chances, grammar.joins, grammar.inputs, SEES, *target.guide, p.symbols, p.shares,
-                  p.columns, symbols, shares, columns, log_ratio)  # fmt: skip
-    else:
-        prune_rows(rng, grammar.joins, *target.guide, p.symbols, p.shares, p.columns, symbols, shares, columns,
-                   log_ratio)  # fmt: skip
-    return _accept(p, value, Population(symbols, shares, columns, p.noise), target, log_ratio, rng)
+        return Moved(population, value, np.zeros(len(value), dtype=bool))
+    longer, shorter = population.take(grows), population.take(~grows)
+    up, down = _room(longer), _room(shorter)
+    grow_rows(rng, grammar.chances, grammar.joins, grammar.inputs, SEES, *target.guide, longer.symbols, longer.shares,
+              longer.columns, *up)  # fmt: skip
+    prune_rows(rng, grammar.joins, *target.guide, shorter.symbols, shorter.shares, shorter.columns, *down)
+    order = np.argsort(np.concatenate([np.flatnonzero(grows), np.flatnonzero(~grows)]))
+    symbols, shares, columns, log_ratio = (np.concatenate(both)[order] for both in zip(up, down, strict=True))
+    proposed = Population(symbols, shares, columns, population.noise)
+    return _accept(population, value, proposed, target, log_ratio, rng)
 
 
 def walked(population: Population, value: Array, target: Target, rng: np.random.Generator, step: float) -> Moved:
