@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 _FEWEST = 6  # answers that say anything about a cycle
 _MOST = 2000  # frequencies
 _FINE = 3.0  # frequencies for each that the range can tell apart
-_PER_ANSWER = 0.25  # of the log likelihood ratio of a frequency: a guide should not be too sure
+_PER_ANSWER = 0.4  # of the log likelihood ratio of a frequency, which is a half: a guide should not be too sure
+_SAME = 1e-6  # of the range: places nearer than this are one
 _SUREST = 12.0  # of a logarithm
 
 
@@ -44,7 +45,7 @@ def by_periodogram(X: Array, y: Array, shares: object) -> Guide:
         return evenly(columns)
     lines = np.column_stack([np.ones(n), X])
     rest = y - lines @ np.linalg.lstsq(lines, y, rcond=None)[0]
-    count = int(min(max(_FINE * n / 2.0, 16), _MOST))
+    count = max(_frequencies(X[:, d]) for d in range(columns))
     edges, masses = np.zeros((columns, count + 3)), np.zeros((columns, count + 2))
     for d in range(columns):
         reach = float(np.ptp(X[:, d])) or 1.0
@@ -59,6 +60,15 @@ def by_periodogram(X: Array, y: Array, shares: object) -> Guide:
         masses[d, 1:-1] += 0.5 * likely / max(likely.sum(), 1e-300)
     upto = np.cumsum(masses, axis=1)
     return Guide(edges, upto / upto[:, -1:])
+
+
+def _frequencies(x: Array) -> int:
+    """How many frequencies there are up to half of one over the smallest gap between places."""
+    places = np.unique(x)
+    gaps = np.diff(places)
+    reach = float(np.ptp(places))
+    gaps = gaps[gaps > _SAME * reach]
+    return int(min(max(_FINE * reach / (2.0 * gaps.min()), 16), _MOST)) if len(gaps) else 16
 
 
 def _explained(x: Array, y: Array, frequencies: Array) -> Array:
