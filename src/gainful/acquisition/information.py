@@ -32,8 +32,9 @@ class Learn:
     Houlsby et al. 2011, sec. 2).
 
     About a `Region` it is what the answer tells about predictions there. A belief of several posteriors may also be
-    asked about "hyperparameters" or "model", which of them is right; about the function its hyperparameters are
-    nuisance (ibid., sec. 3.1).
+    asked about "hyperparameters", "model" or "structure", which of them is right; about the function its
+    hyperparameters are nuisance (ibid., sec. 3.1). Of kernel programs "model" is which program is right, "structure"
+    which form it has (Lin 2022, sec. 3.2).
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(variance=3.0)).condition(gf.Data())

@@ -149,9 +149,7 @@ def each_with_full_lookahead(belief: Posterior | Belief) -> FullLookahead | Beli
     """The same belief, looking ahead in full; of several posteriors, each of them."""
     if isinstance(belief, Posterior):
         return with_full_lookahead(belief)
-    return Belief(
-        [with_full_lookahead(p) for p in belief.posteriors], belief.weights, belief.instruments, belief.models
-    )
+    return belief.again([with_full_lookahead(p) for p in belief.posteriors], belief.weights)
 
 
 def with_full_lookahead(belief: Posterior) -> FullLookahead:

@@ -92,8 +92,8 @@ class Belief:
     """Σ_s w_s posterior_s. Moments follow the laws of total expectation and variance, quantiles are the mixture's.
 
     `instruments` are, for each posterior, those that it has of its own, by label; `models` the number of the rival
-    model that each belongs to; `log_evidence` is log p(answers), models and hyperparameters integrated out, where that
-    is known.
+    model that each belongs to, `kinds` that of its structure, which is its model where nothing else is said;
+    `log_evidence` is log p(answers), models and hyperparameters integrated out, where that is known.
 
     >>> import gainful as gf
     >>> lab, data = gf.Point(noise=1.0, name="lab"), gf.Data()
@@ -108,6 +108,7 @@ class Belief:
     instruments: tuple[Mapping[str, Instrument], ...]
     models: tuple[int, ...]
     log_evidence: float | None
+    kinds: tuple[int, ...]
 
     def __init__(
         self,
@@ -116,6 +117,7 @@ class Belief:
         instruments: Sequence[Mapping[str, Instrument]] | None = None,
         models: Sequence[int] | None = None,
         log_evidence: float | None = None,
+        kinds: Sequence[int] | None = None,
     ) -> None:
         parts = tuple(listed(posteriors) or ())
         if not parts or not all(isinstance(p, Posterior) for p in parts):
@@ -130,8 +132,9 @@ class Belief:
         object.__setattr__(self, "posteriors", parts)
         object.__setattr__(self, "weights", given / given.sum())
         object.__setattr__(self, "instruments", _by_label(instruments, len(parts)))
-        object.__setattr__(self, "models", _numbered(models, len(parts)))
+        object.__setattr__(self, "models", _numbered("models", models, len(parts)))
         object.__setattr__(self, "log_evidence", log_evidence)
+        object.__setattr__(self, "kinds", self.models if kinds is None else _numbered("kinds", kinds, len(parts)))
 
     def __repr__(self) -> str:
         return f"Belief({len(self.posteriors)} posteriors, {len(self.data)} answers)"
@@ -145,6 +148,19 @@ class Belief:
     def model_weights(self) -> Array:
         """The probability of each rival model; without rivals, that of each part."""
         return np.asarray(np.bincount(self.models, weights=self.weights), dtype=float)
+
+    @property
+    def entropy(self) -> float:
+        """Of the structures, or of the rival models where there are no others, in bits: how open it is which is right.
+
+        >>> import gainful as gf
+        >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+        >>> gf.Belief([prior] * 3, [0.5, 0.25, 0.25]).entropy, gf.Belief([prior] * 2, models=[0, 0]).entropy
+        (1.5, 0.0)
+        """
+        shares = np.bincount(self.kinds, weights=self.weights)
+        shares = shares[shares > 0.0]
+        return max(float(-np.sum(shares * np.log2(shares))), 0.0)
 
     @property
     def effective(self) -> float:
@@ -181,8 +197,14 @@ class Belief:
         if len(self.weights) <= size:
             return self
         kept = np.sort(np.argsort(-self.weights, kind="stable")[:size]).tolist()
-        instruments, models = [self.instruments[s] for s in kept], [self.models[s] for s in kept]
-        return Belief([self.posteriors[s] for s in kept], self.weights[kept], instruments, models)
+        return self.again([self.posteriors[s] for s in kept], self.weights[kept], kept)
+
+    def again(self, posteriors: Sequence[Posterior], weights: Array, kept: Sequence[int] | None = None) -> Belief:
+        """Other posteriors and weights for the same parts, or for those of these numbers: their instruments, models and
+        structures stay."""
+        some = range(len(self.weights)) if kept is None else kept
+        instruments, models = [self.instruments[s] for s in some], [self.models[s] for s in some]
+        return Belief(posteriors, weights, instruments, models, kinds=[self.kinds[s] for s in some])
 
     def predict(self, X: ArrayLike | Predictive) -> Predictive:
         """Mean and variance (S, M) of f at each place under every part, held together with the places."""
@@ -208,7 +230,7 @@ class Belief:
     def of(self, output: int | str | None) -> Belief:
         """The same belief about one of several functions, by its name or its number: places need not say which."""
         parts = [each.of(output) for each in self.posteriors]
-        return Belief(parts, self.weights, self.instruments, self.models, self.log_evidence)
+        return Belief(parts, self.weights, self.instruments, self.models, self.log_evidence, self.kinds)
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f], (M,)."""
@@ -300,9 +322,9 @@ def _by_label(instruments: Any, size: int) -> tuple[Mapping[str, Instrument], ..
     return tuple(dict(own) for own in given)
 
 
-def _numbered(models: Any, size: int) -> tuple[int, ...]:
-    """The model of each part: each is its own where nothing is said."""
-    given = range(size) if models is None else listed(models) or ()
+def _numbered(argument: str, numbers: Any, size: int) -> tuple[int, ...]:
+    """The model or structure of each part: each is its own where nothing is said."""
+    given = range(size) if numbers is None else listed(numbers) or ()
     numbered = len(given) == size and all(is_whole(each) and each >= 0 for each in given)
-    require(numbered, "models", f"{size} numbers of models, from 0", models, "one for each posterior")
+    require(numbered, argument, f"{size} numbers of {argument}, from 0", numbers, "one for each posterior")
     return tuple(int(each) for each in given)

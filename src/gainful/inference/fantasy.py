@@ -69,7 +69,7 @@ def count_on(belief: Posterior | Belief, pending: Sequence[Query]) -> Posterior 
     key = _asked(pending)
     if key not in belief.imagined:
         parts = [fantasize(p, own_queries(belief, s, pending)) for s, p in enumerate(belief.posteriors)]
-        belief.imagined[key] = Belief(parts, belief.weights, belief.instruments, belief.models)
+        belief.imagined[key] = belief.again(parts, belief.weights)
     found: Belief = belief.imagined[key]
     return found
 
@@ -202,8 +202,7 @@ def _after(belief: Belief, data: Data) -> Belief:
             log_p += log_z
         parts.append(posterior)
         logs.append(log_p)
-    instruments, models = [belief.instruments[s] for s in held], [belief.models[s] for s in held]
-    return Belief(parts, np.exp(np.array(logs) - np.max(logs)), instruments, models)
+    return belief.again(parts, np.exp(np.array(logs) - np.max(logs)), held)
 
 
 def _filtered(posterior: Posterior, batch: Batch) -> tuple[Posterior, float]:

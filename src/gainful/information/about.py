@@ -1,4 +1,5 @@
-"""What one can want to know, as a value: "function", "hyperparameters", "model", or predictions over a region."""
+"""What one can want to know, as a value: "function", "hyperparameters", "model", "structure", or predictions over a
+region."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ __all__ = ["ABOUT", "Reference", "Region", "as_reference", "require_about"]
 Nested = tuple["Nested | float", ...]
 
 MOST_POINTS = 100_000  # of a reference: a thousand queries take a hundred million covariances
-ABOUT = ("function", "hyperparameters", "model")
+ABOUT = ("function", "hyperparameters", "model", "structure")
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from gainful.numerics.quadrature import adaptive, halved
 __all__ = [
     "OfEachPart",
     "Several",
+    "alike",
     "channels_of",
     "disagreement",
     "grouped",
@@ -102,6 +103,12 @@ class Several(NamedTuple):
     mean: Array
     variance: Array
 
+    def some(self, mine: Index) -> tuple[float, Several]:
+        """The weight of these parts together, and what they see, with weights that add up to one."""
+        share = float(self.weights[mine].sum())
+        own = tuple(self.instruments[i] for i in mine)
+        return share, Several(self.weights[mine] / share, own, self.mean[mine], self.variance[mine])
+
 
 def several(belief: Belief, instrument: Instrument, places: ArrayLike | Predictive) -> Several:
     """What the parts that have weight see."""
@@ -121,12 +128,14 @@ def mixture_information(
     about: str | Region | OfEachPart,
     pending: Sequence[Query] = (),
 ) -> Array:
-    """Bits that the next answer is expected to tell, (M,), about "function", a region, or "hyperparameters" or "model".
+    """Bits that the next answer is expected to tell, (M,), about "function", a region, or which part is right.
 
-    "hyperparameters" is which of the belief's parts is right, "model" which of its rival models, with what each leaves
-    open as nuisance: I(y; m) = I(y; s) − I(y; s | m). Exact to 1e-7 bits. Beyond `pending` queries what
-    is told about the parts is an average over a few of their answers, drawn from the belief, each of which moves the
-    weights; what is told within each part is as exact as it is of one posterior for up to three parts.
+    "hyperparameters" is which of the belief's parts, "model" which of its rival models, "structure" which of its
+    structures, with what each leaves open as nuisance: I(y; m) = I(y; s) − I(y; s | m). Of kernel programs, each of
+    which is a model, "model" is about the program and "structure" about its form without its numbers. Exact to 1e-7
+    bits. Beyond `pending` queries what is told about the parts is an average over a few of their answers, drawn from
+    the belief, each of which moves the weights; what is told within each part is as exact as it is of one posterior
+    for up to three parts.
 
     >>> import gainful as gf
     >>> belief = gf.Belief([gf.GP(gf.SE(), gf.ConstantMean(m)).condition(gf.Data()) for m in (-50.0, 50.0)])
@@ -160,21 +169,25 @@ def mixture_information(
 def _about_parts(
     belief: Belief, instrument: Instrument, places: ArrayLike | Predictive, about: str | Region | OfEachPart
 ) -> Array:
-    """I(y; s), (M,), or about the model I(y; m) = I(y; s) − Σ_m W_m I(y; s | m)."""
+    """I(y; s), (M,), or about the model or the structure I(y; m) = I(y; s) − Σ_m W_m I(y; s | m)."""
     found = several(belief, instrument, places)
     floor = rounding(belief, instrument, places)
     bits = disagreement(found.instruments, found.weights, found.mean, found.variance, floor)
-    if not (isinstance(about, str) and about == "model"):
-        return bits
-    models = np.array(belief.models)[belief.weights > 0.0]
-    names, sizes = np.unique(models, return_counts=True)
-    for model in names[sizes > 1]:  # of one part alone there is nothing left open
-        mine = np.flatnonzero(models == model)
-        share = float(found.weights[mine].sum())
-        own = tuple(found.instruments[i] for i in mine)
-        within = disagreement(own, found.weights[mine] / share, found.mean[mine], found.variance[mine], floor)
-        bits = bits - share * within
+    for mine in alike(belief, about):
+        share, own = found.some(mine)
+        bits = bits - share * disagreement(own.instruments, own.weights, own.mean, own.variance, floor)
     return np.maximum(bits, 0.0)
+
+
+def alike(belief: Belief, about: object) -> list[Index]:
+    """Which parts (of those that have weight) are of one model or of one structure, where these are what one wants to
+    know: groups of two or more."""
+    numbers = {"model": belief.models, "structure": belief.kinds}.get(about) if isinstance(about, str) else None
+    if numbers is None:
+        return []
+    held = np.array(numbers)[belief.weights > 0.0]
+    groups = [np.flatnonzero(held == number) for number in np.unique(held)]
+    return [mine for mine in groups if len(mine) > 1]
 
 
 def _within(belief: Belief, part: Part, about: str | Region | OfEachPart, pending: Sequence[Query] = ()) -> Array:
@@ -229,15 +242,22 @@ def ranked_information(
     """
     parts = belief.each(instrument, places)
     found = _seen(parts)
-    weights, own, heaviest = found.weights, found.instruments, parts[int(np.argmax(found.weights))]
+    heaviest = parts[int(np.argmax(found.weights))]
     likeliest = heaviest.instrument
     channel, function = likeliest.channel(), isinstance(about, str) and about == "function"
-    if channel is not None and not channel.is_discrete:
-        bits = _by_one_normal(found, channel, rounding(belief, instrument, places), function)
-    elif channel is not None and not channel.any_of:
-        bits = _plain_disagreement(found)
-    else:
-        bits = disagreement(own, weights, found.mean, found.variance)
+    floor = rounding(belief, instrument, places)
+
+    def apart(some: Several) -> Array:
+        if channel is not None and not channel.is_discrete:
+            return _by_one_normal(some, channel, floor, function)
+        if channel is not None and not channel.any_of:
+            return _plain_disagreement(some)
+        return disagreement(some.instruments, some.weights, some.mean, some.variance)
+
+    bits = apart(found)
+    for mine in alike(belief, about):
+        share, own = found.some(mine)
+        bits = np.maximum(bits - share * apart(own), 0.0)
     if not isinstance(about, str):
         return bits + _within(belief, heaviest, about)
     if function and (channel is None or channel.is_discrete):

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from gainful.inference.belief import Belief
 from gainful.information.about import Region
 from gainful.information.gradient import stacked_slopes
-from gainful.information.mixture import OfEachPart, Several, channels_of, grouped, panels_of, rounding
+from gainful.information.mixture import OfEachPart, Several, alike, channels_of, grouped, panels_of, rounding
 from gainful.information.region import AboutRegion
 from gainful.instruments import Instrument
 from gainful.instruments.channel import Channel
@@ -64,8 +64,9 @@ def mixture_information_and_gradient(
     if apart is None:
         return None
     bits, in_mean, in_variance = apart
-    if isinstance(about, str) and about == "model":
-        bits, in_mean, in_variance = _between_models(belief, found, apart, rounding(belief, instrument, places))
+    groups = alike(belief, about)
+    if groups:
+        bits, in_mean, in_variance = _between(groups, found, apart, rounding(belief, instrument, places))
     if isinstance(about, str) and about == "function":
         within = _within_slopes(found)
         weights = found.weights[:, None]
@@ -81,16 +82,12 @@ def mixture_information_and_gradient(
     return bits, gradient
 
 
-def _between_models(belief: Belief, found: Several, apart: Slopes, floor: Array | float) -> Slopes:
-    """I(y; m) = I(y; s) − Σ_m W_m I(y; s | m) and its derivatives, from those of I(y; s)."""
+def _between(groups: list[NDArray[np.intp]], found: Several, apart: Slopes, floor: Array | float) -> Slopes:
+    """I(y; m) = I(y; s) − Σ_m W_m I(y; s | m) and its derivatives, from those of I(y; s); m is a group of parts."""
     bits, in_mean, in_variance = apart.bits, apart.mean.copy(), apart.variance.copy()
-    models = np.array(belief.models)[belief.weights > 0.0]
-    for model in np.unique(models):
-        mine = np.flatnonzero(models == model)
-        share, own = float(found.weights[mine].sum()), tuple(found.instruments[i] for i in mine)
-        within = disagreement_slopes(
-            Several(found.weights[mine] / share, own, found.mean[mine], found.variance[mine]), floor
-        )
+    for mine in groups:
+        share, own = found.some(mine)
+        within = disagreement_slopes(own, floor)
         assert within is not None  # it is known of all parts together
         bits = bits - share * within.bits
         in_mean[mine] -= share * within.mean

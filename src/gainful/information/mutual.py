@@ -38,8 +38,8 @@ def information(
     """How many bits the instrument's next answer is expected to tell about something, one number per query, (M,).
 
     about is "function"; `Region(points)`, predictions there alone; or, of a belief of several posteriors,
-    "hyperparameters" or "model": which of them is right. About the function or a region such a belief is asked with
-    its hyperparameters as nuisance, each part with its own instrument (Houlsby et al. 2011, sec. 3.1; see
+    "hyperparameters", "model" or "structure": which of them is right. About the function or a region such a belief is
+    asked with its hyperparameters as nuisance, each part with its own instrument (Houlsby et al. 2011, sec. 3.1; see
     `information.mixture`).
 
     places are queries of the instrument: (M, d), pairs (M, 2, d) or sets (M, k, d). A number has ½ log2(1 + v/noise²);

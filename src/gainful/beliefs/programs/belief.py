@@ -26,7 +26,8 @@ class ProgramBelief(Belief):
 
     `programs` are in the units of the grammar (inputs from −1 to 1, answers that spread by one); `natural` are the same
     in the user's. `noises` are the variances that each has learned of its instruments' noises, by label, in the
-    grammar's units.
+    grammar's units. `models` has a number for each program, `kinds` one for its structure, in the order of
+    `structures`.
     """
 
     programs: tuple[Program, ...]
@@ -43,8 +44,12 @@ class ProgramBelief(Belief):
         units: Units,
         log_evidence: float | None = None,
     ) -> None:
-        super().__init__(posteriors, weights, instruments, range(len(posteriors)), log_evidence)
-        object.__setattr__(self, "programs", tuple(programs))
+        given = tuple(programs)
+        shares = structure_weights(given, weights)
+        numbers = {name: i for i, name in enumerate(shares)}
+        kinds = [numbers[program.structure] for program in given]
+        super().__init__(posteriors, weights, instruments, range(len(posteriors)), log_evidence, kinds)
+        object.__setattr__(self, "programs", given)
         object.__setattr__(self, "noises", tuple(noises))
         object.__setattr__(self, "units", units)
 
@@ -55,22 +60,7 @@ class ProgramBelief(Belief):
     @cached_property
     def structures(self) -> dict[str, float]:
         """The probability of each structure, in canonical order of its parts, the most probable first."""
-        found: dict[str, float] = {}
-        for program, weight in zip(self.programs, self.weights, strict=True):
-            found[program.structure] = found.get(program.structure, 0.0) + float(weight)
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
-
-    @cached_property
-    def kinds(self) -> tuple[int, ...]:
-        """The number of each program's structure, in the order of `structures`."""
-        numbers = {name: i for i, name in enumerate(self.structures)}
-        return tuple(numbers[program.structure] for program in self.programs)
-
-    @property
-    def entropy(self) -> float:
-        """Of the structures, in bits."""
-        p = np.array([each for each in self.structures.values() if each > 0.0])
-        return float(-np.sum(p * np.log2(p)))
+        return structure_weights(self.programs, self.weights)
 
     @cached_property
     def natural(self) -> tuple[Program, ...]:
@@ -96,3 +86,11 @@ class ProgramBelief(Belief):
         chosen = [i for i, program in enumerate(self.programs) if program.structure == structure]
         values = np.array([self.natural[i].canonical.values for i in chosen])
         return values, self.weights[chosen] / self.weights[chosen].sum()
+
+
+def structure_weights(programs: Sequence[Program], weights: ArrayLike) -> dict[str, float]:
+    """The weight of each structure, in canonical order of its parts, the heaviest first."""
+    found: dict[str, float] = {}
+    for program, weight in zip(programs, np.asarray(weights, dtype=float), strict=True):
+        found[program.structure] = found.get(program.structure, 0.0) + float(weight)
+    return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
