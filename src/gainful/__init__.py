@@ -57,7 +57,7 @@ from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, U
 from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportions, Real, Space, Within
 
 if TYPE_CHECKING:
-    from gainful.acquisition import Learn, Level, Normalised, PerCost, Random, RandomType, score
+    from gainful.acquisition import Learn, Level, Normalised, PerCost, Predictions, Random, RandomType, score
     from gainful.acquisition.strategies import strategies
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
@@ -134,6 +134,7 @@ __all__ = [
     "PointWithError",
     "Pool",
     "Posterior",
+    "Predictions",
     "Preference",
     "Prior",
     "Program",
@@ -170,7 +171,17 @@ __all__ = [
 
 # What a posterior alone does not need is loaded when it is first asked for.
 _LATER = {
-    "acquisition": ("Learn", "Level", "Normalised", "PerCost", "Random", "RandomType", "score", "strategies"),
+    "acquisition": (
+        "Learn",
+        "Level",
+        "Normalised",
+        "PerCost",
+        "Predictions",
+        "Random",
+        "RandomType",
+        "score",
+        "strategies",
+    ),
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
     "selection": ("Search", "Stream"),
     "beliefs.programs": ("Grammar", "KernelPrograms", "Moves", "Program", "ProgramGrid"),

@@ -19,7 +19,7 @@ NAMES = [s.name for s in strategies()]
 def test_names_are_the_published_ones_and_distinct():
     assert len(set(NAMES)) == len(NAMES)
     published = """bald bald-per-cost bald-normalised bald-closed-form bald-nuisance bald-hyperparameters
-        bald-region epig least-confidence margin entropy qbc-vote-2 qbc-vote-100 qbc-kl-100
+        bald-region predictions epig least-confidence margin entropy qbc-vote-2 qbc-vote-100 qbc-kl-100
         ivm active-svm kapoor zhu empirical-error expected-error expected-error-reduction
         expected-model-change alm alc a-optimal d-optimal e-optimal conformal
         probability-of-improvement expected-improvement log-expected-improvement

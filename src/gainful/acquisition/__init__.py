@@ -14,6 +14,7 @@ from gainful.acquisition.optimum import (
     ProbabilityOfImprovement,
     UpperConfidenceBound,
 )
+from gainful.acquisition.predictions import Predictions
 from gainful.acquisition.published.closed_form import BALDClosedForm
 from gainful.acquisition.published.conformal import Conformal
 from gainful.acquisition.published.empirical import EmpiricalError
@@ -50,6 +51,7 @@ __all__ = [
     "Margin",
     "Normalised",
     "PerCost",
+    "Predictions",
     "ProbabilityOfImprovement",
     "QueryByCommittee",
     "Random",

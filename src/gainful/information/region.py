@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from gainful.data import Query, as_queries
 from gainful.errors import InvalidInput
 from gainful.inference.fantasy import fantasize
 from gainful.inference.posterior import Posterior
+from gainful.inference.pullback import Beside
 from gainful.information.about import Region
 from gainful.information.explained import Seen, about_value, slopes
 from gainful.information.pairs import about_answer, explained_by, table_size
@@ -60,7 +62,10 @@ class AboutRegion:
 
     def __init__(self, belief: Posterior, region: Region) -> None:
         self.region, self._target = region, _target(belief, region.answers or Point(), region, [])
-        self._beside = belief.beside(self._target.watched.queries)
+
+    @cached_property
+    def _beside(self) -> Beside:
+        return self._target.belief.beside(self._target.watched.queries)
 
     def score(self, instrument: Instrument, places: ArrayLike) -> Array:
         """`region_information`, (M,)."""
