@@ -96,8 +96,9 @@ def share(successes: ArrayLike) -> Estimate:
     return Estimate(p, max(float(centre - half), 0.0), min(float(centre + half), 1.0))
 
 
-def bootstrap(statistic: Callable[..., ArrayLike], *columns: ArrayLike) -> Estimate:
-    """A statistic of columns (N,) and its percentile interval when the N repetitions are drawn anew.
+def bootstrap(statistic: Callable[..., ArrayLike], *columns: ArrayLike, level: float = _CONFIDENCE) -> Estimate:
+    """A statistic of columns (N,) and its percentile interval, of 95 % or another level, when the N repetitions are
+    drawn anew.
 
     The statistic works along the last axis: it is given arrays (N,) once and (R, N) for R draws at a time.
 
@@ -114,7 +115,7 @@ def bootstrap(statistic: Callable[..., ArrayLike], *columns: ArrayLike) -> Estim
     for start in range(0, _RESAMPLES, block):
         picks = rng.integers(n, size=(min(block, _RESAMPLES - start), n))
         draws.append(np.asarray(statistic(*(column[picks] for column in given))))
-    low, high = np.quantile(np.concatenate(draws), [0.5 - _CONFIDENCE / 2.0, 0.5 + _CONFIDENCE / 2.0])
+    low, high = np.quantile(np.concatenate(draws), [0.5 - level / 2.0, 0.5 + level / 2.0])
     return Estimate(value, float(low), float(high))
 
 
