@@ -57,7 +57,7 @@ from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, U
 from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportions, Real, Space, Within
 
 if TYPE_CHECKING:
-    from gainful.acquisition import Learn, Level, Normalised, PerCost, Predictions, Random, RandomType, score
+    from gainful.acquisition import Learn, Level, Normalised, PerCost, Predictions, Random, RandomType, Switch, score
     from gainful.acquisition.strategies import strategies
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
@@ -153,6 +153,7 @@ __all__ = [
     "Space",
     "Stream",
     "StudentT",
+    "Switch",
     "TooLittleToLearn",
     "Uniform",
     "UnknownMean",
@@ -179,6 +180,7 @@ _LATER = {
         "Predictions",
         "Random",
         "RandomType",
+        "Switch",
         "score",
         "strategies",
     ),

@@ -22,6 +22,7 @@ from gainful.acquisition.published.ivm import IVM
 from gainful.acquisition.published.svm import ActiveSVM
 from gainful.acquisition.refitted import Refitted
 from gainful.acquisition.strategies import Strategy, score, strategies
+from gainful.acquisition.switch import Switch
 from gainful.acquisition.uncertainty import Entropy, LeastConfidence, Margin
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "RandomType",
     "Refitted",
     "Strategy",
+    "Switch",
     "UpperConfidenceBound",
     "Zhu",
     "prepare",

@@ -45,6 +45,7 @@ from gainful.campaign.events import (
     replay_after,
 )
 from gainful.campaign.history import History
+from gainful.campaign.initial import is_initial
 from gainful.campaign.journal import FileJournal, Journal, Turn, open_journal, read_events
 from gainful.campaign.learning import learn
 from gainful.campaign.state import Entry, State, Status
@@ -326,7 +327,7 @@ class Campaign:
             return None
         choice = choice_here(self._state, stream, here)
         if choice is None:
-            self._record(Passed(self._state.design.values(here[0])))
+            self._record(Passed(self._state.design.values(here[0]), self._state.side))
             return None
         self._record(_asked(self._state, choice))
         return self._state.entries[-1].query
@@ -511,7 +512,8 @@ class Campaign:
 def _asked(state: State, choice: Choice, where: Constraint | None = None) -> Asked:
     limit = where if where is None or isinstance(where, Within | LinearLimit) else name_of(where)
     place = state.design.values(choice.query.place)
-    return Asked(len(state.entries), choice.query.instrument.label, place, limit)
+    side = None if is_initial(state) else state.side
+    return Asked(len(state.entries), choice.query.instrument.label, place, limit, side)
 
 
 def _where(journal: Journal) -> str:

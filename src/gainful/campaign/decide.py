@@ -54,9 +54,9 @@ class Decision:
         if is_initial(self.state):
             return initial_choice(self.state, options(self.state, self.where))
         pending = self.state.expected
-        if self.where is None and not pending and _is_richest(self.state.design.goal):
+        if self.where is None and not pending and _is_richest(self.state.goal):
             return self.richest
-        return self._choose(self.state.design.goal, self.where, pending)
+        return self._choose(self.state.goal, self.where, pending)
 
     def _choose(self, goal: Goal, where: Constraint | None, pending: Sequence[Query]) -> Choice | None:
         state = self.state
@@ -120,7 +120,7 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
     seen, measured = len(state.offered), sum(not e.own for e in state.entries)
     rng = np.random.default_rng([state.design.seed, seen])
     share = stream.share(seen, measured, state.left / min(o.instrument.cost for o in offers))
-    goal = state.design.goal
+    goal = state.goal
     if isinstance(goal, Random | RandomType):
         offers = [offers[int(rng.integers(len(offers)))]]
         if isinstance(goal, Random):

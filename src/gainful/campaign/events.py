@@ -15,9 +15,11 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
+from gainful.acquisition.switch import FIRST, THEN
 from gainful.beliefs import Part, Parts
 from gainful.campaign.codec import Codec, decode_plain, encode
 from gainful.campaign.design import Design
+from gainful.campaign.goal import switch_in
 from gainful.campaign.state import Hyperparameters, State, Status
 from gainful.campaign.trial import try_out
 from gainful.checks import is_number, is_whole
@@ -165,6 +167,7 @@ _ANSWER = Form("an answer", lambda v: decode_plain(_that(_is_answer)(v)), _answe
 _DESIGN = Form("a design", lambda value: value)
 _NOTE = Form("a value", lambda value: value)
 _LIMIT = Form("Within(...), or the name of a function", _limit, encode)
+_SIDE = Form("'first' or 'then'", _that(lambda v: v in (FIRST, THEN)))
 _THETA = Form("finite numbers", _numbers, list)
 _PARTS = Form("parts of a belief", _parts, _parts_to_json)
 _THETAS = Form(
@@ -237,20 +240,22 @@ class Created(Event):
 
 @dataclass(frozen=True)
 class Asked(Event):
-    """The campaign asked this query; it is pending until it is told or withdrawn. `where` is what limited the ask."""
+    """The campaign asked this query; it is pending until it is told or withdrawn. `where` is what limited the ask, and
+    `side` the side of a Switch by which it was chosen, where the goal is one."""
 
     kind: ClassVar[str] = "asked"
     query: Annotated[int, _NUMBER]
     instrument: Annotated[str, _TEXT]
     place: Annotated[Place, _PLACE]
     where: Annotated[Limit | str | None, _LIMIT] = None
+    side: Annotated[str | None, _SIDE] = None
 
     def apply(self, state: State) -> State:
         if state.stopped is not None:
             raise JournalError(f"a query is asked after the campaign has stopped ({state.stopped})")
         if isinstance(self.where, Within | LinearLimit):
             Restricted(state.design.places, self.where)  # says so, if it is of another space
-        new = state.with_query(self.query, self.instrument, self.place, where=self.where)
+        new = _turned(state.with_query(self.query, self.instrument, self.place, where=self.where), self.side)
         return new.with_offer(self.place) if isinstance(state.design.space, Stream) else new
 
 
@@ -324,15 +329,16 @@ class Undone(Event):
 
 @dataclass(frozen=True)
 class Passed(Event):
-    """A place of a stream was let go by."""
+    """A place of a stream was let go by; `side` as it is in `asked`."""
 
     kind: ClassVar[str] = "passed"
     place: Annotated[Sequence[Any], _ROW]
+    side: Annotated[str | None, _SIDE] = None
 
     def apply(self, state: State) -> State:
         if not isinstance(state.design.space, Stream):
             raise JournalError("a place is let go by, where no stream offers any")
-        return state.with_offer(self.place)
+        return _turned(state.with_offer(self.place), self.side)
 
 
 @dataclass(frozen=True)
@@ -408,6 +414,15 @@ class Stopped(Event):
 KINDS: dict[str, type[Event]] = {
     each.kind: each for each in (Created, Asked, Told, Corrected, Withdrawn, Undone, Passed, Fitted, Believed, Stopped)
 }
+
+
+def _turned(state: State, side: str | None) -> State:
+    """The state after a choice by this side of a Switch; None where the goal is none."""
+    if side is None:
+        return state
+    if switch_in(state.design.goal) is None:
+        raise JournalError(f"a query is chosen by the side {side!r} of a switch, which the goal is not")
+    return replace(state, was=side)
 
 
 def _anew(state: State, query: int) -> State:

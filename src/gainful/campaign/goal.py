@@ -35,6 +35,7 @@ from gainful.acquisition import (
     PerCost,
     Random,
     RandomType,
+    Switch,
 )
 from gainful.acquisition.optimum import MAXIMISE, MINIMISE
 from gainful.acquisition.strategies import strategies, strategy
@@ -44,7 +45,18 @@ from gainful.instruments import Instrument
 from gainful.selection.choose import Option, Search, candidates, continuous
 from gainful.space import Places
 
-__all__ = ["SIGNS", "WORDS", "Goal", "completed", "goal_named", "innermost", "output_of", "sign_of"]
+__all__ = [
+    "SIGNS",
+    "WORDS",
+    "Goal",
+    "completed",
+    "goal_named",
+    "innermost",
+    "output_of",
+    "sign_of",
+    "switch_in",
+    "turned",
+]
 
 Goal = Acquisition | Random | RandomType
 Array = NDArray[np.float64]
@@ -110,6 +122,9 @@ def completed(
     if isinstance(goal, PerCost | Normalised | RandomType):
         inner = completed(goal.goal, space, seed, instruments, output)
         return goal if inner is goal.goal else replace(goal, goal=inner)  # type: ignore[arg-type]
+    if isinstance(goal, Switch):
+        first, then = (completed(each, space, seed, instruments, output) for each in (goal.first, goal.then))
+        return goal if first is goal.first and then is goal.then else replace(goal, first=first, then=then)  # type: ignore[arg-type]
     field, of_a_pool = _LOOKS.get(type(goal), (None, 0))
     if field is None:
         return goal
@@ -127,6 +142,9 @@ def completed(
 def output_of(goal: Any, dimensions: int) -> int | None:
     """The code of the output that a goal's places are of; None where they do not say."""
     inner = innermost(goal)
+    if isinstance(inner, Switch):
+        found = [output_of(each, dimensions) for each in (inner.then, inner.first)]
+        return next((each for each in found if each is not None), None)
     field, _ = _LOOKS.get(type(inner), (None, 0))
     places = np.zeros(0) if field is None else np.asarray(getattr(inner, field), dtype=float)
     return int(places[0, -1]) if places.ndim == 2 and places.shape[1] == dimensions + 1 else None
@@ -139,9 +157,26 @@ def innermost(goal: Any) -> Any:
     return goal
 
 
+def switch_in(goal: Any) -> Switch | None:
+    """The switch in a goal, also within what goes around a score."""
+    inner = innermost(goal)
+    return inner if isinstance(inner, Switch) else None
+
+
+def turned(goal: Any, side: str | None) -> Any:
+    """The goal with that side of its switch in the switch's place; one that has none as it is."""
+    if isinstance(goal, Switch):
+        return goal.on(str(side))
+    inner = switch_in(goal)
+    return goal if inner is None else replace(goal, goal=turned(goal.goal, side))
+
+
 def sign_of(goal: Any) -> int | None:
     """1 for a goal that maximises, -1 for one that minimises, None for one that does neither."""
-    sign = getattr(innermost(goal), "sign", None)
+    inner = innermost(goal)
+    if isinstance(inner, Switch):
+        return sign_of(inner.then) or sign_of(inner.first)
+    sign = getattr(inner, "sign", None)
     return int(sign) if sign in (MAXIMISE, MINIMISE) else None
 
 

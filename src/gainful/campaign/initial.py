@@ -162,7 +162,7 @@ def _width(space: Places) -> Array:
 
 
 def _with_an_instrument(state: State, offers: Sequence[Option], query: Array) -> Choice:
-    goal = state.design.goal
+    goal = state.goal
     if isinstance(goal, Random | RandomType):
         rng = np.random.default_rng([state.design.seed, len(state.entries)])
         drawn = offers[int(rng.integers(len(offers)))].instrument

@@ -15,9 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.acquisition.switch import entropy_of
 from gainful.beliefs import Parts
 from gainful.campaign.answer import canonical_answer
 from gainful.campaign.design import Design
+from gainful.campaign.goal import Goal, switch_in, turned
 from gainful.checks import column_names
 from gainful.data import Data, Query
 from gainful.errors import InvalidInput, JournalError
@@ -138,7 +140,8 @@ class Change(Protocol):
 @dataclass(frozen=True, eq=False)
 class State:
     """The replay of events. Hyperparameters were learned from the answers to `basis`; they are `stale` when one of
-    those has changed since. `believed` are the beliefs of several so far with their bases, the last one in force."""
+    those has changed since. `believed` are the beliefs of several so far with their bases, the last one in force. Of a
+    goal that is a Switch, `was` is the side that the last query was chosen by."""
 
     known: Known
     entries: tuple[Entry, ...] = ()
@@ -150,6 +153,7 @@ class State:
     stopped: str | None = None
     closed: bool = False
     order: tuple[int, ...] = ()  # the told queries, in the order of telling
+    was: str | None = None
 
     @staticmethod
     def begin(design: Design) -> State:
@@ -170,6 +174,18 @@ class State:
     @property
     def belief(self) -> Posterior | Belief:
         return self.known.belief
+
+    @cached_property
+    def side(self) -> str | None:
+        """Of a Switch, the side that counts now: by the belief, coming from the side of the last query."""
+        switch = switch_in(self.design.goal)
+        return None if switch is None else switch.side(entropy_of(self.belief), self.was)
+
+    @property
+    def goal(self) -> Goal:
+        """What the next query is for: the design's goal, or of a Switch the one that counts now."""
+        goal: Goal = turned(self.design.goal, self.side)
+        return goal
 
     @property
     def told(self) -> tuple[Entry, ...]:

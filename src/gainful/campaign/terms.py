@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from gainful.acquisition import EPIG, IntegratedVariance, Learn, Level, PerCost, Random
+from gainful.acquisition import EPIG, IntegratedVariance, Learn, Level, PerCost, Predictions, Random, Switch
 from gainful.acquisition.base import AMOUNT, LOG
 from gainful.acquisition.optimum import ProbabilityOfImprovement
 from gainful.campaign.goal import innermost, sign_of
@@ -64,6 +64,8 @@ def terms_of(goal: Any, belief: Posterior | Belief, unit: str = "") -> Terms:
     if isinstance(inner, Learn):
         about = "predictions in the region" if isinstance(inner.about, Region) else f"the {inner.about}"
         return Terms(_BITS + about, "bits")
+    if isinstance(inner, Predictions):
+        return Terms(_BITS + "predictions at its points", "bits")
     if isinstance(inner, EPIG):
         return Terms(_BITS + "an answer at the reference", "bits")
     if isinstance(inner, Level):
@@ -103,8 +105,13 @@ def goal_in_words(goal: Any, unit: str = "", output: int | str | None = None) ->
         words = f"to find where {f} crosses {in_unit(f'{inner.value:g}', unit)}"
     elif isinstance(inner, IntegratedVariance):
         words = f"to predict {f} well everywhere"
-    elif isinstance(inner, Learn) and inner.about == "function":
-        words = "to learn the function"
+    elif isinstance(inner, Learn) and inner.about in ("function", "structure"):
+        words = f"to learn the {inner.about}"
+    elif isinstance(inner, Predictions):
+        words = f"to predict {f} at {len(inner.points)} places"
+    elif isinstance(inner, Switch):
+        first, then = (goal_in_words(each, unit, output) for each in (inner.first, inner.then))
+        words = f"{first} until that is known to {inner.below:g} bits, then {then}"
     elif sign is not None:
         words = f"to {'maximise' if sign > 0 else 'minimise'} {f} ({type(inner).__name__})"
     else:

@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 
-from gainful.acquisition import Random, RandomType
+from gainful.acquisition import Acquisition, Random, RandomType
+from gainful.acquisition.switch import FIRST, THEN
 from gainful.campaign.design import Design
+from gainful.campaign.goal import switch_in, turned
 from gainful.errors import GainfulWarning, InvalidInput
 from gainful.selection import Option
 from gainful.selection.choose import Search, candidates
@@ -19,9 +21,14 @@ __all__ = ["try_out"]
 def try_out(design: Design) -> None:
     """Find a place, and score one query of each instrument: what cannot work says so now, not later."""
     _require_places(design)
-    goal = design.goal.goal if isinstance(design.goal, RandomType) else design.goal
-    if isinstance(goal, Random):
-        return
+    for side in (FIRST, THEN) if switch_in(design.goal) is not None else (None,):
+        goal = turned(design.goal, side)
+        goal = goal.goal if isinstance(goal, RandomType) else goal
+        if not isinstance(goal, Random):
+            _try(goal, design)
+
+
+def _try(goal: Acquisition, design: Design) -> None:
     prior, rng = design.prior(), np.random.default_rng(design.seed)
     for instrument in design.instruments:
         few = Search(candidates=4, climbers=0, set_size=design.search.set_size)

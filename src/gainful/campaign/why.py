@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Level, Random, RandomType
+from gainful.acquisition.switch import THEN, entropy_of
 from gainful.campaign.best import known_places, with_error
 from gainful.campaign.decide import options
-from gainful.campaign.goal import innermost, sign_of
+from gainful.campaign.goal import innermost, sign_of, switch_in
 from gainful.campaign.initial import is_initial
 from gainful.campaign.state import Entry, State
 from gainful.campaign.terms import Terms, called, goal_in_words, in_unit, terms_of
@@ -114,7 +115,7 @@ def explain(state: State, entry: Entry) -> Why:
     """Offers under what was believed when the query was chosen; pending queries at that time count as answered."""
     posterior, pending, query = state.belief, state.expected, entry.query
     limit = entry.where if isinstance(entry.where, Within | LinearLimit) else None
-    goal, terms = state.design.goal, terms_of(state.design.goal, posterior, state.design.unit)
+    goal, terms = state.goal, terms_of(state.goal, posterior, state.design.unit)
     scored = None if isinstance(goal, Random) else goal.goal if isinstance(goal, RandomType) else goal
     mine = state.known.learned(query.instrument)
     by_goal = None if scored is None else Scoring(scored, posterior, pending)
@@ -166,7 +167,7 @@ def explain(state: State, entry: Entry) -> Why:
 
 def _beside(state: State, entry: Entry) -> str | None:
     """What a query is judged beside: the best measured place, or the level."""
-    goal, posterior = state.design.goal, state.belief
+    goal, posterior = state.goal, state.belief
     inner, sign = innermost(goal), sign_of(goal)
     if isinstance(inner, Level):
         if entry.query.place.ndim > 1:
@@ -187,7 +188,7 @@ def _beside(state: State, entry: Entry) -> str | None:
 
 def _reason(state: State, entry: Entry, is_best: bool) -> str:
     """Why it was chosen; `is_best`: no other instrument scores more at its place."""
-    goal = state.design.goal
+    goal = state.goal
     if entry.own:
         return "It was the user's own choice."
     words = goal_in_words(goal, state.design.unit, state.design.output)
@@ -209,11 +210,23 @@ def _reason(state: State, entry: Entry, is_best: bool) -> str:
         reason = f"The goal is {words}: its score reached the threshold of the stream."
     else:
         reason = f"The goal is {words}: the highest score found wins."
+    reason += _switched(state)
     if entry.where is None:
         return reason
     if isinstance(entry.where, Within | LinearLimit):
         return f"{reason} This ask was limited to {entry.where}."
     return f"{reason} This ask was limited to places where {entry.where} holds; the rivals above are not."
+
+
+def _switched(state: State) -> str:
+    """Which side of a switch counted, and why."""
+    switch = switch_in(state.design.goal)
+    if switch is None or is_initial(state):
+        return ""
+    open_by = f" Which structure is right is open by {entropy_of(state.belief):.2g} bits: of the two goals the "
+    if state.side == THEN:
+        return open_by + f"second counts, until that is more than {switch.above:g}."
+    return open_by + f"first counts, until that is less than {switch.below:g}."
 
 
 def _fits(option: Option, query: Query) -> bool:
