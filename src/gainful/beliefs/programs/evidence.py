@@ -149,6 +149,10 @@ def _threads() -> ThreadPoolExecutor | None:
     return ThreadPoolExecutor(cores, thread_name_prefix="programs") if cores > 1 else None
 
 
+if hasattr(os, "register_at_fork"):  # threads do not go along with a fork: a child would wait for its parent's for ever
+    os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
 def _shared_out(work, rows: NDArray[np.intp], size: int) -> None:  # type: ignore[no-untyped-def]
     """The work on all rows, on several threads where it is worth it. Large programs are spread evenly."""
     pool = _threads() if size >= _WORTH else None

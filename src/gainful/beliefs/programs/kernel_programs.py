@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 _OFTEN = 16  # learned anew when there are a sixteenth more answers: a step is not dear while they are few
 _ROUNDING = 1e-12  # of a sum of probabilities
-_OTHER = 2.0  # times: where answers spread by more or less than this beside the scale in use, it begins anew
+_OTHER = 2.0  # times: where places or answers spread by more or less than this beside the scale in use, it begins anew
 
 
 class Progress(NamedTuple):
@@ -342,12 +342,13 @@ def _resumed(
 
 
 def _fits(start: ProgramBelief, units: Units, labels: Sequence[str]) -> bool:
-    """Whether an earlier belief's scales still suit the answers, and it knows the same noises."""
-    ratio = start.units.spread / units.spread
-    near = 1.0 / _OTHER <= ratio <= _OTHER and abs(start.units.level - units.level) <= _OTHER * units.spread
-    return (
-        near and len(start.units.middle) == len(units.middle) and all(set(own) == set(labels) for own in start.noises)
-    )
+    """Whether an earlier belief's scales still suit the places and the answers, and it knows the same noises."""
+    old = start.units
+    if len(old.middle) != len(units.middle) or any(set(own) != set(labels) for own in start.noises):
+        return False
+    half, ratio = np.array(units.half), np.append(np.array(old.half) / units.half, old.spread / units.spread)
+    apart = np.append(np.subtract(old.middle, units.middle) / half, (old.level - units.level) / (_OTHER * units.spread))
+    return bool(np.all((ratio >= 1.0 / _OTHER) & (ratio <= _OTHER)) and np.all(np.abs(apart) <= 1.0))
 
 
 def _found_in(some: Data, data: Data) -> NDArray[np.intp] | None:
