@@ -26,7 +26,7 @@ from gainful.beliefs.programs.population import CODES, Population
 from gainful.beliefs.programs.steps import Seen, Steps
 
 PUBLISHED = gf.Grammar()
-LINES = gf.Grammar({"SE": 0.35, "LIN": 0.35, "+": 0.3}, noise=gf.Gamma(2.0, 4.0))
+LINES = gf.Grammar({"SE": 0.35, "LIN": 0.35, "+": 0.3}, noise=gf.Gamma(1.0, 2.0))
 WIDE = gf.Grammar(
     {"C": 0.2, "MAT": 0.2, "RQ": 0.3, "CP": 0.15, "×": 0.15},
     {"RQ.shape": gf.LogNormal(0.0, 1.0), "MAT.lengthscale": gf.Gamma(2.0, 3.0), "CP.place": gf.Uniform(-1.0, 1.0)},
