@@ -172,6 +172,16 @@ class Posterior:
         require_room("X", len(places), self._state.factor.size, "take fewer places: some of them stand for all")
         return self._predictor.half(places)
 
+    def part(self, kernel: Kernel, X: ArrayLike, centred: bool = False) -> tuple[Array, Array]:
+        """Mean and variance, (M,) each, of one part of f: of f = Σ_j f_j with covariances k_j that add up to this
+        posterior's kernel, the f_j with this one.
+
+            E[f_j(x)] = k_j(x, Z) Aᵀ α,   Var[f_j(x)] = k_j(x, x) − ‖L⁻¹ R A k_j(Z, x)‖²
+
+        The prior mean belongs to no part. With `centred` it is what f_j is above its average over the places X.
+        """
+        return self._predictor.part(kernel, self._places(X), centred)
+
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
         places, size, source = self._places(X), require_count("size", size, 0, "1 draws one function"), as_rng(rng)

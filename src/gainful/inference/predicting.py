@@ -109,6 +109,26 @@ class Predictor:
 
         return in_blocks(of, n, k * self.each)
 
+    def part(self, kernel: Kernel, places: Array, centred: bool) -> tuple[Array, Array]:
+        """Mean and variance of the part of f that has this covariance, above its average over the places if centred."""
+        known, layout = self.known, self.layout
+        if centred:
+            cross = kernel.matrix(layout.places, places) if layout.size else np.zeros((0, len(places)))
+            cross = cross - cross.mean(axis=1, keepdims=True)
+            own = kernel.matrix(places, places)
+            prior = np.diagonal(own) - own.mean(axis=0) - own.mean(axis=1) + own.mean()
+            left = prior - known.square(known.reduction(layout.pick(cross)))
+            return matmul(cross.T, self.weights), np.maximum(left, 0.0)
+
+        def of(part: slice) -> Array:
+            here = places[part]
+            cross = kernel.matrix(layout.places, here) if layout.size else np.zeros((0, len(here)))
+            left = kernel.diag(here) - known.square(known.reduction(layout.pick(cross)))
+            return np.stack([matmul(cross.T, self.weights), np.maximum(left, 0.0)], axis=1)
+
+        both = in_blocks(of, len(places), self.each)
+        return np.array(both[:, 0]), np.array(both[:, 1])
+
     def root(self, places: Array, cov: Array | None = None) -> Array:
         """A root of this covariance of f at the places, or of the belief's, (M, M)."""
         values, vectors = np.linalg.eigh(self.covariance(places) if cov is None else cov)

@@ -9,8 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.beliefs.programs import decomposition, description
+from gainful.beliefs.programs.decomposition import Component, Forecast
+from gainful.beliefs.programs.description import Description
 from gainful.beliefs.programs.language import Program
 from gainful.beliefs.programs.units import Units
+from gainful.beliefs.programs.words import Axis
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments.base import Instrument
@@ -86,6 +90,53 @@ class ProgramBelief(Belief):
         chosen = [i for i, program in enumerate(self.programs) if program.structure == structure]
         values = np.array([self.natural[i].canonical.values for i in chosen])
         return values, self.weights[chosen] / self.weights[chosen].sum()
+
+    @cached_property
+    def features(self) -> dict[str, float]:
+        """The probability that the function has anything of a kind, in whatever part of it: a cycle (PER), a trend
+        (LIN), smooth variation (SE, RQ), rough variation (MAT), a change (CP).
+
+        >>> import gainful as gf
+        >>> gf.ProgramGrid(["(LIN 0.2)", "(× (LIN 0.2) (PER 0.5 3.0))"]).condition(gf.Data()).features
+        {'a cycle': 0.5, 'a trend': 1.0, 'smooth variation': 0.0}
+        """
+        return description.features(self)
+
+    def parts(
+        self, X: ArrayLike, level: float = 0.95, centred: bool = False, axes: Sequence[Axis] | None = None
+    ) -> tuple[Component, ...]:
+        """The function as a sum of parts, the level first and then the most probable: for each kind the probability
+        that there is such a part and, if there is, its mean and band at the places X, (M,) each.
+
+        The parts of one program sum to its mean. A part may be shifted up where another is shifted down, so that bands
+        are wide: with `centred` a part is what it is above its average over X. `axes` say how inputs are spoken of
+        where the space does not.
+
+        >>> import gainful as gf
+        >>> data = gf.Data().add(gf.Point(0.1), [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+        >>> grid = gf.ProgramGrid(["(+ (LIN 0.0) (PER 1.0 3.0))", "(LIN 0.0)"])
+        >>> [str(part) for part in grid.condition(data).parts([[0.0]])]
+        ['a constant level: 100 %', 'a straight trend: 100 %', 'a cycle that repeats every 3: 1 %']
+        """
+        return decomposition.components(self, X, level, centred, axes)
+
+    def forecast(self, X: ArrayLike, instrument: Instrument | None = None, level: float = 0.95) -> Forecast:
+        """The function at the places X, and the readings of an instrument that answers with numbers, with bands; of
+        the data's own instrument if none is given."""
+        return decomposition.forecast(self, X, instrument, level)
+
+    def periods(self, column: int = 0) -> tuple[Array, Array]:
+        """The period of each program's strongest cycle along a column, (P,), in the user's units, with the weights of
+        these programs, which add up to the probability that there is a cycle."""
+        return description.periods(self, column)
+
+    def describe(self, axes: Sequence[Axis] | None = None) -> Description:
+        """What the answers show, in words: `print(belief.describe())`.
+
+        How sure each part is, with its numbers in the units of the space and the answers, each number as its median
+        and the range that holds 90 % of it if there is such a part.
+        """
+        return description.describe(self, axes)
 
 
 def structure_weights(programs: Sequence[Program], weights: ArrayLike) -> dict[str, float]:

@@ -19,11 +19,12 @@ from gainful.beliefs.programs.guide import evenly
 from gainful.beliefs.programs.language import FORMS, Program
 from gainful.beliefs.programs.population import CODES, MOST, Population, program_of, rows_of
 from gainful.checks import as_rng, is_number, require, require_count
-from gainful.priors import Gamma, Prior, Uniform
+from gainful.priors import Gamma, LogNormal, Prior, Uniform
 
 __all__ = ["Grammar"]
 
 _PUBLISHED = MappingProxyType({"C": 0.2, "LIN": 0.2, "SE": 0.2, "PER": 0.2, "+": 0.1, "×": 0.1})
+_FOR_DATA = MappingProxyType({"C": 0.1, "LIN": 0.2, "SE": 0.2, "PER": 0.2, "+": 0.16, "×": 0.14})
 _ANY = Uniform(0.0, 1.0)
 SEES = np.array([False, *(form.sees for form in FORMS.values())])
 
@@ -69,6 +70,18 @@ class Grammar:
         object.__setattr__(self, "productions", {symbol: float(p) for symbol, p in given.items()})
         object.__setattr__(self, "priors", dict(self.priors))
         object.__setattr__(self, "inputs", require_count("inputs", self.inputs, 1, "how many columns leaves may see"))
+
+    @classmethod
+    def for_data(cls, inputs: int = 1) -> Grammar:
+        """The prior for measured data, where the published one is for comparison with what was published.
+
+        Its noise has a variance of Gamma(1, 1): as much as all answers vary, which leaves little to be explained, and
+        reads cycles as noise. Here the median is 1 % of the answers' variance, from 0.08 % to 12 % with 90 %. Sums and
+        products are somewhat more probable at the cost of constants: real series have three parts rather than one. On
+        the series that both were tried on, the evidence is larger by factors from e⁶⁰ to e¹¹⁰, and forecasts' bands
+        hold as many of the later answers as they say (CHANGELOG).
+        """
+        return cls(_FOR_DATA, noise=LogNormal(float(np.log(0.01)), 1.5), inputs=inputs)
 
     def prior(self, symbol: str, name: str) -> Prior:
         """That of one number of a symbol."""
