@@ -212,17 +212,23 @@ class Coordinates:
             return G
         active, out, start = self.active(X), np.zeros_like(X), 0
         for i, axis in enumerate(self.axes):
-            stop = start + len(axis.columns(i))
+            stop = start + self._widths[i]
             out[:, i] = axis.pullback(X[:, i], active[:, i], G[:, start:stop])
             start = stop
         return out
 
+    @cached_property
+    def _widths(self) -> tuple[int, ...]:
+        """How many columns each coordinate becomes."""
+        return tuple(len(axis.columns(i)) for i, axis in enumerate(self.axes))
+
     def active(self, X: Array) -> Mask:
         """Which coordinates of the places are there, (M, D)."""
         out = np.ones(X.shape, dtype=bool)
-        for i, axis in enumerate(self.axes):
-            for parent, codes in axis.when:
-                out[:, i] &= np.isin(X[:, parent], codes)
+        if self.is_conditional:
+            for i, axis in enumerate(self.axes):
+                for parent, codes in axis.when:
+                    out[:, i] &= np.any(X[:, parent, None] == codes, axis=1)
         return out
 
     def canonical(self, X: Array) -> Array:

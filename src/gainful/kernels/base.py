@@ -75,6 +75,12 @@ class Kernel(Parametrised, ABC):
         """dL/dX (N, D) for g = dL/d diag(X), (N,); by differences where there is no closed form."""
         return _along_inputs(lambda moved: g * self.diag(moved), X, X)
 
+    @property
+    def slopes_together(self) -> bool:
+        """Whether `vjp_inputs` takes a batch of settings, G (S, N, M) to one dL/dX (N, D) for all, and the diagonal has
+        no slope in the inputs: posteriors that differ in their parameters alone can then be climbed as one."""
+        return False
+
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         places = finite_table("X", X)
         others = places if Z is None else finite_table("Z", Z, names=column_names(X))
@@ -145,6 +151,10 @@ class Constant(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
 
+    @property
+    def slopes_together(self) -> bool:
+        return True
+
 
 def slope(function: Callable[[float], Array], step: float) -> Array:
     """The derivative at 0 by central differences at `step` and half of it, extrapolated: the error is of fourth order.
@@ -210,6 +220,10 @@ class Sum(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self.left.pullback_diag_inputs(X, g) + self.right.pullback_diag_inputs(X, g)
 
+    @property
+    def slopes_together(self) -> bool:
+        return self.left.slopes_together and self.right.slopes_together
+
 
 @dataclass(frozen=True)
 class Product(Kernel):
@@ -241,6 +255,10 @@ class Product(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         a, b = self.left.diag(X), self.right.diag(X)
         return self.left.pullback_diag_inputs(X, g * b) + self.right.pullback_diag_inputs(X, g * a)
+
+    @property
+    def slopes_together(self) -> bool:
+        return self.left.slopes_together and self.right.slopes_together
 
 
 @dataclass(frozen=True)
@@ -307,8 +325,14 @@ class On(Kernel):
             raise InvalidInput(
                 "dims", f"columns below {X.shape[1]}, the number of coordinates", columns, "check X and dims"
             )
-        whole = len(columns) == X.shape[1] and columns == tuple(range(len(columns)))
-        return X if whole else np.ascontiguousarray(X[:, columns])
+        together = self._together
+        return np.ascontiguousarray(X[:, columns] if together is None else X[:, together])
+
+    @cached_property
+    def _together(self) -> slice | None:
+        """The columns as a slice, which is no copy, where they stand together."""
+        first, size = self.columns[0], len(self.columns)
+        return slice(first, first + size) if self.columns == tuple(range(first, first + size)) else None
 
     def _put(self, X: Array, seen: Array) -> Array:
         out = np.zeros_like(X)
@@ -330,3 +354,7 @@ class On(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self._put(X, self.base.pullback_diag_inputs(self._see(X), g))
+
+    @property
+    def slopes_together(self) -> bool:
+        return self.base.slopes_together

@@ -76,6 +76,10 @@ class Exchangeable(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
 
+    @property
+    def slopes_together(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class Similarity(Kernel):
@@ -141,6 +145,10 @@ class Similarity(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
+
+    @property
+    def slopes_together(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -210,6 +218,10 @@ class Leaning(Kernel):
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
+
+    @property
+    def slopes_together(self) -> bool:
+        return True
 
 
 def _correlations(W: Array, size: Array) -> Array:

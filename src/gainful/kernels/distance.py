@@ -36,7 +36,8 @@ def squared_distance(X: Array, Z: Array, lengthscale: Any) -> Array:
         return np.asarray(cdist(X / scale, Z / scale, "sqeuclidean"))
     if scale.shape[-1] == 1:
         return np.asarray(cdist(X, Z, "sqeuclidean"))[None] / scale[:, :, None] ** 2
-    return np.stack([cdist(X / row, Z / row, "sqeuclidean") for row in scale])
+    apart = np.square(X.T[:, :, None] - Z.T[:, None, :]).reshape(X.shape[1], -1)  # one product for all settings
+    return matmul(1.0 / scale**2, apart).reshape(len(scale), len(X), len(Z))
 
 
 def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
@@ -50,9 +51,12 @@ def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
 
 
 def weighted_differences(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
-    """Σ_j W_ij (x_id − z_jd)/ℓ_d², (N, D)."""
-    X, Z = _centred(X, Z, lengthscale)
+    """Σ_j W_ij (x_id − z_jd)/ℓ_d², (N, D); summed over a batch of W (S, N, M) and ℓ (S, D), for a few X."""
     scale = np.asarray(lengthscale, dtype=float)
+    if scale.ndim == 2:
+        W = np.tensordot(W, 1.0 / scale**2, axes=(0, 0))  # (N, M, D), or for one ℓ for all dimensions (N, M, 1)
+        return np.einsum("nmd,nmd->nd", np.broadcast_to(W, (*W.shape[:2], X.shape[1])), X[:, None] - Z)
+    X, Z = _centred(X, Z, lengthscale)
     if _radius(X, Z) > _CANCELLING_RADIUS:
         columns = [np.einsum("ij,ij->i", W, X[:, d, None] - Z[None, :, d]) for d in range(X.shape[1])]
         return np.stack(columns, axis=1) / scale

@@ -173,6 +173,10 @@ class Coregionalised(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
 
+    @property
+    def slopes_together(self) -> bool:
+        return True
+
 
 @lru_cache(maxsize=256)
 def _covariances(kernel: Coregionalised) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gainful.checks import is_number
 from gainful.errors import InvalidInput
-from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.base import Kernel, Pullback, batched
 from gainful.kernels.distance import check_lengthscale, squared_distance, weighted_differences, weighted_squares
 from gainful.numerics.blas import dot
 from gainful.parameters import positive
@@ -74,6 +74,10 @@ class Stationary(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return np.zeros_like(X)
 
+    @property
+    def slopes_together(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class SE(Stationary):
@@ -105,15 +109,17 @@ class RationalQuadratic(Stationary):
     alpha: Any = positive(1.0, "shape")
 
     def profile(self, s: Array) -> Array:
-        alpha = np.asarray(self.alpha) if np.ndim(self.alpha) == 0 else np.asarray(self.alpha)[:, None, None]
+        alpha = batched(self.alpha, 2)
         return np.exp(-alpha * np.log1p(s / (2.0 * alpha)))
 
     def linearise(self, s: Array) -> tuple[Array, Weights]:
-        u = s / (2.0 * self.alpha)
+        u = s / (2.0 * batched(self.alpha, 2))
         K = _times(self.variance, self.profile(s))
 
         def weights(G: Array) -> tuple[Array, tuple[float, ...]]:
             GK = G * K
+            if np.ndim(self.alpha):  # in the places alone
+                return -0.5 * GK / (1.0 + u), ()
             own = self.alpha * dot(GK, u / (1.0 + u) - np.log1p(u))
             return -0.5 * GK / (1.0 + u), (own,)
 

@@ -61,6 +61,10 @@ class Warped(Kernel):
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
         return self.coordinates.pullback(X, self.base.pullback_diag_inputs(self.coordinates(X), g))
 
+    @property
+    def slopes_together(self) -> bool:
+        return self.base.slopes_together
+
 
 def warped(kernel: Kernel, coordinates: Coordinates) -> Kernel:
     """The kernel on these coordinates, its dimensions bound to their columns: as it is where they are the codes

@@ -57,6 +57,10 @@ def check_kernel(
     one_by_one = np.stack([kernel.with_theta(t)(X, Z) for t in batch])
     assert_close(together(X, Z), one_by_one, 1e-10, "a batch axis broadcasts")
     assert_close(together.diag(X), np.stack([kernel.with_theta(t).diag(X) for t in batch]), 1e-10, "batched diagonal")
+    if kernel.slopes_together:
+        many = rng.normal(size=(3, 6, 5))
+        each = sum(kernel.with_theta(t).vjp_inputs(X, Z)[1](G) for t, G in zip(batch, many, strict=True))
+        assert_close(together.vjp_inputs(X, Z)[1](many), each, 1e-8, "the pullback of a batch is the sum of theirs")
 
 
 def check_mean(
