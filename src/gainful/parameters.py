@@ -203,6 +203,9 @@ class _Numbers:
         if not _said(value) and (self.per_dimension or not isinstance(value, tuple)):
             return value
         transform = self.transform
+        plain = self._plain(value)
+        if plain is not None:
+            return plain
         array = _floats(label, value, transform.expected)
         fine = array.ndim <= self.per_dimension + 1 and array.size > 0 and bool(np.all(np.isfinite(array)))
         inside = (transform.low < array) & (array < transform.high)
@@ -217,6 +220,19 @@ class _Numbers:
         own = np.array(array)  # a batch: the caller's array stays the caller's
         own.flags.writeable = False
         return own
+
+    def _plain(self, value: Any) -> float | tuple[float, ...] | None:
+        """A number, or an array of one axis, in which nothing is amiss, as an optimiser gives them thousands of times;
+        None for what is to be looked at more closely."""
+        if isinstance(value, float):
+            return float(value) if self._is_inside(value) else None
+        if self.per_dimension and type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1:
+            several = tuple(value.tolist())
+            return several if several and all(map(self._is_inside, several)) else None
+        return None
+
+    def _is_inside(self, value: float) -> bool:
+        return self.transform.low < value < self.transform.high and SMALLEST < abs(value) < LARGEST
 
     def is_absent(self, value: Any) -> bool:
         return self.zero and isinstance(value, float) and value == 0.0
@@ -236,7 +252,9 @@ class _Numbers:
 
     def from_values(self, old: Any, values: Array) -> Any:
         one = not self.per_dimension or (np.ndim(old) == 0 and values.ndim == 1)
-        return values[..., 0] if one else values
+        if not one:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[..., 0]
 
     def slots(self, label: str, value: Any) -> list[Slot]:
         size = self.size(value)
@@ -269,16 +287,20 @@ class _Ordered:
         return np.concatenate([array[:1], np.log(np.diff(array))])
 
     def from_theta(self, old: Any, theta: Array) -> Array:
-        if theta.ndim != 1:
-            raise InvalidInput(
-                "theta", "one setting for ordered parameters", f"shape {theta.shape}", "loop over settings"
-            )
+        self._require_one("theta", theta)
         return self.from_values(old, np.concatenate([theta[:1], np.exp(theta[1:])]))
+
+    @staticmethod
+    def _require_one(argument: str, given: Array) -> None:
+        if given.ndim != 1:
+            expected = "one setting for ordered parameters"
+            raise InvalidInput(argument, expected, f"shape {given.shape}", "loop over settings")
 
     def to_values(self, value: Any) -> Array:
         return np.concatenate([value[:1], np.diff(value)])
 
     def from_values(self, old: Any, values: Array) -> Array:
+        self._require_one("parameters", values)
         return np.cumsum(values)
 
     def slots(self, label: str, value: Any) -> list[Slot]:
@@ -365,8 +387,16 @@ class Parametrised:
         ]
         if not parts:
             return np.zeros(0)
+        if all(part.ndim == 1 for part in parts):
+            return np.concatenate(parts)
         batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
         return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the value carries a batch of parameter settings."""
+        parts = (part for _, part in self._parts())
+        return any(part.is_batch if isinstance(part, Parametrised) else type(part) is np.ndarray for part in parts)
 
     def groups(self) -> list[list[Slot]]:
         """The slots of each part that owns parameters, in the order of theta, before repeated owners are numbered."""
@@ -444,8 +474,9 @@ class Parametrised:
         return self._rebuild(self._vector("theta", theta, most_axes=2), "to_theta", "from_theta")
 
     def with_parameters(self, parameters: ArrayLike) -> Self:
-        """The same value with other parameters, on their own scale (see `parameters`), not a bit of them changed."""
-        return self._rebuild(self._vector("parameters", parameters, most_axes=1), "to_values", "from_values")
+        """The same value with other parameters, on their own scale (see `parameters`), not a bit of them changed; of
+        shape (S, P) a batch of S settings."""
+        return self._rebuild(self._vector("parameters", parameters, most_axes=2), "to_values", "from_values")
 
     def _vector(self, argument: str, given: ArrayLike, most_axes: int) -> Array:
         vector = _floats(argument, given, f"{self.size} numbers")

@@ -38,7 +38,7 @@ def find_sites(
     cov: Array | None = None,
 ) -> Solution:
     """Condition a GP on laid-out data, from a warm start and with g's covariance `cov` (F, F) where they are known."""
-    if kernel.theta.ndim > 1 or mean.theta.ndim > 1:
+    if kernel.is_batch or mean.is_batch:
         raise InvalidInput("kernel, mean", "one setting of the parameters", "a batch", "condition them one at a time")
     method = method_for(layout, inference)
     if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
