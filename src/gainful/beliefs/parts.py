@@ -25,7 +25,7 @@ from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
-from gainful.inference.together import Model, Settled, settle_models
+from gainful.inference.together import Model, Settled, prior_covariances, settle_models
 from gainful.instruments.base import Instrument
 from gainful.process import Process
 
@@ -102,6 +102,7 @@ def solve_all(models: Sequence[Model], inference: Inference | None) -> list[Post
     them together have come from there. None where inference does not settle, as long as it does under one of them."""
     layout = models[0][2].layout
     method = method_for(layout, inference)
+    cov = prior_covariances(models) if layout.gaussian and layout.size else None
     found: list[Posterior | None] = []
     start: Sites | None = None
     near: Settled | None = None
@@ -111,7 +112,7 @@ def solve_all(models: Sequence[Model], inference: Inference | None) -> list[Post
             if near is not None and near.residual[s] < 1.0:
                 found.append(solve(mean, kernel, data, method, near.sites(s), near.cov[s]))
             else:
-                found.append(solve(mean, kernel, data, method, start))
+                found.append(solve(mean, kernel, data, method, start, None if cov is None else cov[s]))
         except NumericalError as why:
             trouble = why
             found.append(None)

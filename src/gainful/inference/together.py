@@ -26,11 +26,12 @@ from gainful.instruments.base import Term
 from gainful.instruments.terms import Partition
 from gainful.instruments.window import Window
 from gainful.kernels.base import Kernel
+from gainful.kernels.batch import as_batch
 from gainful.layout import Layout
 from gainful.means import Mean
 from gainful.numerics.anderson import step_together
 
-__all__ = ["Model", "Settled", "can_be_settled", "settle", "settle_models"]
+__all__ = ["Model", "Settled", "can_be_settled", "prior_covariances", "settle", "settle_models"]
 
 Array = NDArray[np.float64]
 Model = tuple[Mean, Kernel, Data]
@@ -65,8 +66,19 @@ def settle_models(models: Sequence[Model], start: Sites | None, tolerance: float
         return None
     both = [(each, mean, kernel) for each, (mean, kernel, _) in zip(layouts, models, strict=True)]
     means = np.stack([each.pick(mean(each.places)) for each, mean, _ in both])
-    covs = np.stack([each.covariance(kernel.matrix(each.places, each.places)) for each, _, kernel in both])
-    return settle(layouts, means, covs, None if layouts[0].gaussian else start, tolerance)
+    return settle(layouts, means, prior_covariances(models), None if layouts[0].gaussian else start, tolerance)
+
+
+def prior_covariances(models: Sequence[Model]) -> Array:
+    """The prior covariance of g, (S, F, F), for the same answers under several kernels."""
+    layouts, kernels = [data.layout for _, _, data in models], [kernel for _, kernel, _ in models]
+    places, batch = layouts[0].places, as_batch(kernels)
+    alike = batch is not None and all(np.array_equal(places, each.places) for each in layouts[1:])
+    if batch is not None and alike:
+        K = np.broadcast_to(batch.matrix(places, places), (len(models), len(places), len(places)))
+        return K if layouts[0].direct else np.stack([each.covariance(k) for each, k in zip(layouts, K, strict=True)])
+    each = zip(layouts, kernels, strict=True)
+    return np.stack([one.covariance(kernel.matrix(one.places, one.places)) for one, kernel in each])
 
 
 def settle(
