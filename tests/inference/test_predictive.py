@@ -100,6 +100,6 @@ def test_moments_are_not_remembered_behind_the_callers_back(post, places):
     assert first.flags.writeable
     assert post.marginals(gf.Binary(), places)[0] is not first
     fields = {"prior_mean", "kernel", "data", "solution", "inference"}
-    assert set(vars(post)) <= fields | {"_predictor", "response"}
+    assert set(vars(post)) <= fields | {"predictor", "response"}
     known = {"prior_mean", "kernel", "layout", "sites", "known"}
-    assert set(vars(post._predictor)) <= known | {"weights", "each"}
+    assert set(vars(post.predictor)) <= known | {"weights", "each"}

@@ -109,6 +109,11 @@ def score_beyond(
     return None if own is None else own(belief, instrument, places, pending)
 
 
+def looks_itself(acquisition: Acquisition) -> bool:
+    """Whether an acquisition works out for itself what is believed at the places, and needs no prediction of it."""
+    return bool(getattr(acquisition, "looks_itself", False))
+
+
 @dataclass(frozen=True)
 class PerCost:
     """A score per unit of the instrument's cost (Fletcher 2022, sec. 6).
@@ -132,6 +137,10 @@ class PerCost:
     @property
     def scale(self) -> str:
         return str(getattr(self.goal, "scale", AMOUNT))
+
+    @property
+    def looks_itself(self) -> bool:
+        return looks_itself(self.goal)
 
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
         require_instrument(instrument)
@@ -180,6 +189,10 @@ class Normalised:
 
     def __post_init__(self) -> None:
         require_goal(self.goal)
+
+    @property
+    def looks_itself(self) -> bool:
+        return looks_itself(self.goal)
 
     def score(self, belief: Any, instrument: Instrument, places: ArrayLike) -> Array:
         require_instrument(instrument)

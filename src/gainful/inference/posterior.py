@@ -130,7 +130,7 @@ class Posterior:
         return None if self.solution.respond is None else self.solution.respond()
 
     @cached_property
-    def _predictor(self) -> Predictor:
+    def predictor(self) -> Predictor:
         """What predictions come from: the sites' belief about g, corrected where that is known."""
         known: Conditioned | Adjusted = self._state
         if self.draws is not None:
@@ -152,11 +152,11 @@ class Posterior:
 
     def mean(self, X: ArrayLike) -> Array:
         """E[f] at each place, (M,)."""
-        return self._predictor.mean(self._places(X))
+        return self.predictor.mean(self._places(X))
 
     def variance(self, X: ArrayLike) -> Array:
         """Var[f] at each place, (M,)."""
-        return self._predictor.variance(self._places(X))
+        return self.predictor.variance(self._places(X))
 
     def covariance(self, X: ArrayLike, Z: ArrayLike | None = None, half: Array | None = None) -> Array:
         """Cov[f(X), f(Z)], (M, M) or (M, L); `half` is that of Z, `posterior.half(Z)`, where it is known already."""
@@ -164,13 +164,13 @@ class Posterior:
         others = None if Z is None else self._places(Z, "Z")
         columns = len(places if others is None else others)
         require_room("X", len(places), columns, "take fewer places: some of them stand for all")
-        return self._predictor.covariance(places, others, half)
+        return self.predictor.covariance(places, others, half)
 
     def half(self, X: ArrayLike) -> Array:
         """L⁻¹ R A k(Z, x), (F, M): what the data take off a covariance is a product of two of these."""
         places = self._places(X)
         require_room("X", len(places), self._state.factor.size, "take fewer places: some of them stand for all")
-        return self._predictor.half(places)
+        return self.predictor.half(places)
 
     def part(self, kernel: Kernel, X: ArrayLike, centred: bool = False) -> tuple[Array, Array]:
         """Mean and variance, (M,) each, of one part of f: of f = Σ_j f_j with covariances k_j that add up to this
@@ -186,8 +186,8 @@ class Posterior:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
         places, size, source = self._places(X), require_count("size", size, 0, "1 draws one function"), as_rng(rng)
         if self.draws is not None:
-            return sample_by_draw(self._predictor, self.draws, places, size, source)
-        root = self._predictor.root(places, self.covariance(places))
+            return sample_by_draw(self.predictor, self.draws, places, size, source)
+        root = self.predictor.root(places, self.covariance(places))
         return self.mean(places) + source.standard_normal((size, len(places))) @ root.T
 
     def quantile(self, X: ArrayLike, q: ArrayLike) -> Array:
@@ -199,7 +199,7 @@ class Posterior:
         """
         levels = as_levels(q)
         if self.draws is None:
-            mean, variance = self._predictor.moments(self._places(X))
+            mean, variance = self.predictor.moments(self._places(X))
             found = mean + np.sqrt(variance) * ndtri(levels.reshape(-1, 1))
         else:
             means, within = self.by_draw(X)
@@ -218,7 +218,7 @@ class Posterior:
             return X
         places = self._places(X)
         own = frozen(np.array(places))
-        mean, variance = self._predictor.moments(own)
+        mean, variance = self.predictor.moments(own)
         return Predictive(self, own, frozen(mean), frozen(variance))
 
     def marginals(self, instrument: Instrument, X: ArrayLike | Predictive) -> tuple[Array, Array]:
@@ -231,10 +231,10 @@ class Posterior:
             return X.mean, X.variance
         queries = self._queries(instrument, X)
         if instrument.query == "place":
-            return self._predictor.moments(self._places(queries.reshape(-1, queries.shape[-1])))
+            return self.predictor.moments(self._places(queries.reshape(-1, queries.shape[-1])))
         n, k, d = queries.shape
         mean = self.mean(queries.reshape(n * k, d)).reshape(n, k)
-        cov = self._predictor.among(queries)
+        cov = self.predictor.among(queries)
         if instrument.query == "set":
             return mean, cov
         return mean[:, 0] - mean[:, 1], np.maximum(cov[:, 0, 0] + cov[:, 1, 1] - 2.0 * cov[:, 0, 1], 0.0)
@@ -255,7 +255,7 @@ class Posterior:
         each = queries[:, None] if queries.ndim == 2 else queries
         if kind == "place":
             each = self._places(each.reshape(-1, shape[-1]))[:, None]
-        found = moments_and_pullback(self._predictor, each, watched)
+        found = moments_and_pullback(self.predictor, each, watched)
         mean, cov, cross = found.mean, found.cov, found.cross
         if kind == "place":
             mean, cov, cross = mean[:, 0], cov[:, 0, 0], cross[:, 0]
@@ -276,7 +276,7 @@ class Posterior:
 
     def beside(self, watched: Array) -> Beside:
         """Places (R, d), or pairs of them (R, 2, d), ready to be watched by `vjp`."""
-        return beside(self._predictor, watched)
+        return beside(self.predictor, watched)
 
     def answers(self, instrument: Instrument, X: ArrayLike) -> Answers | MixtureAnswers:
         """The predictive distribution of the instrument's answers."""
@@ -285,21 +285,21 @@ class Posterior:
             return instrument.predict(*seen)
         queries = self._queries(instrument, X)
         self._places(queries.reshape(-1, queries.shape[-1]))
-        return answers_by_draw(self._predictor, self.draws, instrument, queries)
+        return answers_by_draw(self.predictor, self.draws, instrument, queries)
 
     def by_draw(self, X: ArrayLike, instrument: Instrument | None = None) -> tuple[Array, Array]:
         """Mean of f, or of what an instrument sees, given each draw, (S, M) or (S, M, k), and the (co)variance that all
         share. Without draws there is one such mean, the belief's own."""
         if self.draws is None:
             if instrument is None:
-                mean, spread = self._predictor.moments(self._places(X))
+                mean, spread = self.predictor.moments(self._places(X))
             else:
                 mean, spread = self.marginals(instrument, X)
             return mean[None], spread
         queries = self._places(X) if instrument is None else self._queries(instrument, X)
         self._places(queries.reshape(-1, queries.shape[-1]))
         query = "place" if instrument is None else instrument.query
-        return moments_by_draw(self._predictor, self.draws, queries, query)
+        return moments_by_draw(self.predictor, self.draws, queries, query)
 
     def check(self, X: ArrayLike | None = None, *, draws: int = 2000, seed: int = 0, level: float = 0.95) -> Check:
         """How far this posterior is from the exact one, at X or where was measured: bands, spreads, evidence.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, prepare, score_and_gradient, score_beyond
-from gainful.acquisition.base import averaged_over, rank
+from gainful.acquisition.base import AMOUNT, averaged_over, looks_itself, rank
 from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, parts_of
@@ -76,9 +76,16 @@ class Scoring:
             return False
         return not self.pending or not hasattr(self.acquisition, "score_beyond")
 
+    @property
+    def is_amount(self) -> bool:
+        """Whether scores are amounts, of which a small part is nothing, whatever the unit."""
+        return getattr(self.acquisition, "scale", None) == AMOUNT
+
     def predict(self, instrument: Instrument, places: Array) -> Array | Predictive:
-        """The places, with what is believed there where they are seen one by one: instruments share it."""
+        """The places, with what is believed there where they are seen one by one and the acquisition asks for it:
+        instruments share it."""
         shared = instrument.query == "place" and instrument.outputs is None and len(places) > 0
+        shared = shared and not looks_itself(self.acquisition)
         return self._looks[0].predict(places) if shared else places
 
     def rank(self, instrument: Instrument, places: Array | Predictive) -> Array:
