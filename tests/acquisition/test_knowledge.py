@@ -167,3 +167,35 @@ def test_an_instrument_of_another_output_has_the_slope_of_its_score():
         for j, step in enumerate(1e-5 * np.eye(2)):
             up, down = (prepared.score(belief, instrument, places + side * step) for side in (1, -1))
             np.testing.assert_allclose(slopes[:, j], (up - down) / 2e-5, atol=1e-7)
+
+
+def _belief(weights):
+    data = gf.Data().add(gf.Point(0.1, name="lab"), [[0.0], [1.0], [1.7]], [1.0, 0.4, 0.9])
+    kernels = [gf.SE(length, variance) for length, variance in ((0.4, 1.0), (0.8, 2.0), (1.5, 0.7))]
+    own = [{"lab": gf.Point(noise, name="lab")} for noise in (0.1, 0.3, 0.2)]
+    return gf.Belief([gf.GP(kernel).condition(data) for kernel in kernels], weights, own)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_parts_asked_as_one_score_as_each_of_them_alone(sign):
+    belief, goal = _belief([0.5, 0.3, 0.2]), KnowledgeGradient(sign, over=np.linspace(-1, 3, 30)[:, None])
+    places, lab = np.linspace(-1, 3, 7)[:, None], gf.Point(0.1, name="lab")
+    each = zip(belief.weights, belief.posteriors, belief.instruments, strict=True)
+    alone = sum(w * goal.score(posterior, own["lab"], places) for w, posterior, own in each)
+    np.testing.assert_allclose(goal.score(belief, lab, places), alone, rtol=1e-8, atol=1e-12)
+
+
+def test_parts_that_weigh_a_hundredth_together_are_left_out():
+    goal = KnowledgeGradient(over=np.linspace(-1, 3, 30)[:, None])
+    places, lab = np.linspace(-1, 3, 7)[:, None], gf.Point(0.1, name="lab")
+    light, without = _belief([0.6, 0.395, 0.005]), _belief([0.6, 0.395, 0.0])
+    np.testing.assert_allclose(goal.score(light, lab, places), goal.score(without, lab, places), rtol=1e-12)
+
+
+def test_of_many_candidates_the_best_are_ranked_as_a_few_are():
+    belief, goal = _belief([0.5, 0.3, 0.2]), KnowledgeGradient(over=np.linspace(-1, 3, 30)[:, None])
+    many, lab = np.linspace(-1, 3, 500)[:, None], gf.Point(0.1, name="lab")
+    ranks = goal.prepare(belief).rank(belief, lab, many)
+    best = np.argsort(-ranks)[:50]
+    np.testing.assert_allclose(ranks[best], goal.score(belief, lab, many[best]), rtol=1e-10)
+    assert np.argmax(ranks) == np.argmax(goal.score(belief, lab, many))
