@@ -375,12 +375,13 @@ class _Prepared:
     def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
         """The score under the heaviest parts alone; 0 for those of many that are not among the best under the heaviest
         one."""
-        leading, chosen = self._of_leading(_LEADING), np.arange(len(places))
+        given, leading = np.asarray(places), self._of_leading(_LEADING)
+        chosen = np.arange(len(given))
         if len(chosen) > _GLANCED:
-            glance = self._of_leading(1).score(belief, instrument, places)
+            glance = self._of_leading(1).score(belief, instrument, given)
             chosen = np.sort(np.argsort(-glance, kind="stable")[:_GLANCED])
-        out = np.zeros(len(places))
-        out[chosen] = leading.score(belief, instrument, np.asarray(places)[chosen])
+        out = np.zeros(len(given))
+        out[chosen] = leading.score(belief, instrument, given[chosen])
         return out
 
     def _of_leading(self, size: int) -> _Prepared:
