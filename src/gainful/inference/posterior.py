@@ -180,7 +180,7 @@ class Posterior:
 
         The prior mean belongs to no part. With `centred` it is what f_j is above its average over the places X.
         """
-        return self._predictor.part(kernel, self._places(X), centred)
+        return self.predictor.part(kernel, self._places(X), centred)
 
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator | int) -> Array:
         """`size` functions drawn from the belief, at the places: (size, M). rng is a generator or a seed."""
