@@ -9,11 +9,11 @@ from gainful.lab import Experiment
 from gainful.lab import find as find_at
 from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
-from gainful.papers.lin2022 import grid
+from gainful.papers.lin2022 import airline, grid
 
 __all__ = ["experiments", "find"]
 
-_MODULES = (approximation, artificial, benchmarks, preference, buoys, costs, dimensions, realestate, grid)
+_MODULES = (approximation, artificial, benchmarks, preference, buoys, costs, dimensions, realestate, airline, grid)
 
 
 def experiments() -> dict[str, Experiment]:
