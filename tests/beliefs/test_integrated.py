@@ -182,7 +182,7 @@ def test_the_same_answers_elsewhere_teach_the_same(shift: float) -> None:
 
 
 def test_bands_hold_what_they_say_with_all_defaults() -> None:
-    """The quick version of benchmarks/coverage.py: forty truths, fifteen answers with unknown noise."""
+    """The quick version of benchmarks/band_coverage.py: forty truths, fifteen answers with unknown noise."""
     held = []
     for problem in range(40):
         rng = np.random.default_rng([12, problem])

@@ -1,6 +1,6 @@
 """How often bands of 95 % hold the truth when nothing is stated, and those of the most probable hyperparameters.
 
-    .venv/bin/python benchmarks/coverage.py [--quick] [--only "ranks 3-D" ...] [--cores 2]
+    .venv/bin/python benchmarks/band_coverage.py [--quick] [--only "ranks 3-D" ...] [--cores 2]
 
 Two kinds of truths (`_truths`), seven sets of instruments, 1, 3 and 6 dimensions, 5, 15 and 50 answers, 250 problems
 each, twenty places per problem. Beside the integrated bands stand those of the mode (MAP): one posterior, at the mode
