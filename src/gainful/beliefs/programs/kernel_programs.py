@@ -32,6 +32,7 @@ from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments.base import Instrument
 from gainful.means import ConstantMean
+from gainful.numerics.threads import one_blas_thread
 from gainful.process import Process
 from gainful.space import Places, coordinates_of, require_places
 
@@ -226,7 +227,8 @@ class KernelPrograms(_Programs):
         costs = np.cumsum([_cost(n) for n in stages])
         for number, upto in enumerate(stages):
             while True:
-                state, info = smc.step(state, answers, upto, generator, self.moves, self.threshold)
+                with one_blas_thread():
+                    state, info = smc.step(state, answers, upto, generator, self.moves, self.threshold)
                 before = costs[number - 1] if number else 0.0
                 done = (before + info.share * (costs[number] - before)) / costs[-1]
                 yield Progress(info, float(done), state)
