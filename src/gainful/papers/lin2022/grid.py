@@ -57,10 +57,10 @@ def _claims(rows: list[Row]) -> list[Claim]:
             words = f"{_WORDS[what]}: {winner} ahead after {n} answers ({STUDIES[figure].title}"
             words += ")" if prior == _USUAL else f", prior {prior})"
             holds = found.low > 0.0 if sign > 0 else found.high < 0.0
+            printed_as = f"{printed[0]:g} and {printed[1]:g}"
             note = f"IG-P minus IG-K over paired data sets; Fig. {figure}, IG-P and IG-K as printed."
-            out.append(
-                Claim(words, f"{printed[0]:g} and {printed[1]:g}", found.value, found.low, found.high, holds, note)
-            )
+            verdict = "not settled" if 0.0 in found else ""
+            out.append(Claim(words, printed_as, found.value, found.low, found.high, holds, note, verdict))
 
     for figure in ("4-1", "4-2", "4-7", "4-9"):
         better(figure, "period", "IG-K")
@@ -92,13 +92,11 @@ def _first(rows: list[Row]) -> list[Claim]:
         for figure in ("4-7", "4-8", "4-9"):
             found = mean(column(rows, "structure", figure=figure, prior=prior, strategy="IG-K", answers=1))
             printed = PUBLISHED[figure]["structure"][0]
-            words = f"probability of the right structure after one answer ({STUDIES[figure].title}, prior {prior})"
+            says = "is what was printed" if prior == _USUAL else "is not what was printed"
+            words = f"right structure after one answer, {STUDIES[figure].title}: a prior {prior} {says}"
             near = abs(found.value - printed) < 0.05
-            out.append(Claim(words, printed, found.value, found.low, found.high, near, _PRIOR if not near else ""))
+            out.append(Claim(words, printed, found.value, found.low, found.high, near == (prior == _USUAL)))
     return out
-
-
-_PRIOR = "Not meant to hold: it shows that the stated 0.3, 0.3 and 0.4 are not the prior that was used."
 
 
 def _both(rows: list[Row], what: str, answers: int) -> tuple[Array, Array]:
