@@ -25,7 +25,7 @@ from gainful.information.about import Region
 from gainful.information.region import AboutRegion, region_information
 from gainful.instruments import Instrument
 
-__all__ = ["Predictions", "predictions_at"]
+__all__ = ["Predictions"]
 
 Array = NDArray[np.float64]
 
@@ -34,11 +34,11 @@ _RANKED = 8  # parts under which many queries are ranked
 
 @dataclass(frozen=True)
 class Predictions:
-    """Σ_s w_s mean_r I(answer; f_r | s) in bits: what the answer tells about f at the points under each posterior,
-    averaged (IG-P, Lin 2022, sec. 3.3). Which posterior is right is not in it; see the module.
+    """Σ_s w_s mean_r I(answer; f_r | s) in bits: what the answer tells about f at the reference under each
+    posterior, averaged (IG-P, Lin 2022, sec. 3.3). Which posterior is right is not in it; see the module.
 
-    `points` are places (R, d) or a pool, averaged with `weights` where they are given; with any instrument that sees a
-    place or a pair.
+    `reference` are places (R, d) or a pool, averaged with `weights` where they are given. Any instrument will do that
+    sees a place or a pair.
 
     >>> import gainful as gf
     >>> prior = gf.GP(gf.SE(lengthscale=1.0, variance=3.0)).condition(gf.Data())
@@ -48,17 +48,17 @@ class Predictions:
 
     scale: ClassVar[str] = AMOUNT
 
-    points: Any = field(repr=False)
+    reference: Any = field(repr=False)
     weights: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        region = Region(self.points, self.weights)
-        object.__setattr__(self, "points", region.points)
+        region = Region(self.reference, self.weights)
+        object.__setattr__(self, "reference", region.points)
         object.__setattr__(self, "weights", region.weights)
 
     @property
     def region(self) -> Region:
-        return Region(self.points, self.weights)
+        return Region(self.reference, self.weights)
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         return self.score_beyond(belief, instrument, places, ())
@@ -136,8 +136,3 @@ def _averaged(parts: Sequence[Part], score: Any) -> Array:
     total = sum(part.weight for part in parts)
     with np.errstate(invalid="ignore"):  # a weight is positive here, so that infinite bits stay infinite
         return np.asarray(sum(part.weight / total * score(part) for part in parts))
-
-
-def predictions_at(reference: ArrayLike, weights: ArrayLike | None = None) -> Predictions:
-    """`Predictions` about f at the reference."""
-    return Predictions(reference, weights)

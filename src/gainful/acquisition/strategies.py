@@ -27,7 +27,7 @@ from gainful.acquisition.optimum import (
     ProbabilityOfImprovement,
     UpperConfidenceBound,
 )
-from gainful.acquisition.predictions import predictions_at
+from gainful.acquisition.predictions import Predictions
 from gainful.acquisition.published.closed_form import BALDClosedForm
 from gainful.acquisition.published.conformal import Conformal
 from gainful.acquisition.published.empirical import EmpiricalError
@@ -137,7 +137,7 @@ _ALL = Strategies((
              _about("places", learn_region), "any that sees a place or a pair"),
     Strategy("predictions", "Lin 2022, 3.3 (IG-P)", "Σ w_s mean_r I(answer; f_r | s), bits",
              "to compare, where several models are believed; bald-region also learns which is right",
-             _about("places", predictions_at), "any that sees a place or a pair"),
+             _about("places", Predictions), "any that sees a place or a pair"),
     Strategy("epig", "Bickford Smith et al. 2023", "mean_r I(answer; answer_r), bits",
              "answers at known places are to be predicted", _about("queries", EPIG),
              "numbers, yes/no, ranks, preferences"),

@@ -65,7 +65,7 @@ def terms_of(goal: Any, belief: Posterior | Belief, unit: str = "") -> Terms:
         about = "predictions in the region" if isinstance(inner.about, Region) else f"the {inner.about}"
         return Terms(_BITS + about, "bits")
     if isinstance(inner, Predictions):
-        return Terms(_BITS + "predictions at its points", "bits")
+        return Terms(_BITS + "predictions at the reference", "bits")
     if isinstance(inner, EPIG):
         return Terms(_BITS + "an answer at the reference", "bits")
     if isinstance(inner, Level):
@@ -108,7 +108,7 @@ def goal_in_words(goal: Any, unit: str = "", output: int | str | None = None) ->
     elif isinstance(inner, Learn) and inner.about in ("function", "structure"):
         words = f"to learn the {inner.about}"
     elif isinstance(inner, Predictions):
-        words = f"to predict {f} at {len(inner.points)} places"
+        words = f"to predict {f} at {len(inner.reference)} places"
     elif isinstance(inner, Switch):
         first, then = (goal_in_words(each, unit, output) for each in (inner.first, inner.then))
         words = f"{first} until that is known to {inner.below:g} bits, then {then}"
