@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from gainful import __version__
-from gainful.cli import compare, demo, reproduce
+from gainful.cli import compare, demo, discover, reproduce
 
 __all__ = ["app"]
 
 app = typer.Typer(name="gainful", no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False)
 app.command()(demo.demo)
 app.command()(compare.compare)
+app.command()(discover.discover)
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from gainful.lab import Failed, Finished, Watcher
 
-__all__ = ["Bar", "Lines", "choose_watcher"]
+__all__ = ["Bar", "Lines", "ShareBar", "ShareLines", "choose_share", "choose_watcher"]
 
 Outcome = Finished | Failed
 
@@ -77,5 +77,46 @@ class Lines:
 
     def say(self, sentence: str) -> None:
         print(sentence, file=sys.stderr, flush=True)
+
+    def end(self) -> None: ...
+
+
+def choose_share() -> ShareBar | ShareLines:
+    """The same of work that is known by its share: a bar for people, lines for logs."""
+    return ShareBar() if sys.stderr.isatty() else ShareLines()
+
+
+class ShareBar:
+    """A progress bar: the share that is done, time so far, time to go."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TextColumn("left:"),
+            TimeRemainingColumn(elapsed_when_finished=False), console=Console(stderr=True, highlight=False),
+        )  # fmt: skip
+        self._task = self._progress.add_task("", total=1.0)
+        self._progress.start()
+
+    def advance(self, done: float) -> None:
+        self._progress.update(self._task, completed=done)
+
+    def end(self) -> None:
+        self._progress.stop()
+
+
+class ShareLines:
+    """A line every few seconds."""
+
+    def __init__(self) -> None:
+        self._started = self._spoke = time.monotonic()
+
+    def advance(self, done: float) -> None:
+        now = time.monotonic()
+        if now - self._spoke < _PAUSE or not 0.0 < done < 1.0:
+            return
+        self._spoke = now
+        elapsed = now - self._started
+        left = elapsed * (1.0 - done) / done
+        print(f"{100 * done:.0f} %, {elapsed:.0f} s, about {left:.0f} s left", file=sys.stderr, flush=True)
 
     def end(self) -> None: ...

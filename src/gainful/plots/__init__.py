@@ -10,5 +10,9 @@ except ImportError:
 from gainful.plots.marks import draw
 from gainful.plots.pen import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH, Mark, Pen
 from gainful.plots.posterior import plot_posterior
+from gainful.plots.programs import plot_forecast, plot_parts, plot_period, plot_structures
 
-__all__ = ["BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_posterior"]
+__all__ = [
+    "BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_forecast", "plot_parts",
+    "plot_period", "plot_posterior", "plot_structures",
+]  # fmt: skip

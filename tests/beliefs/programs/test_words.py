@@ -32,7 +32,11 @@ def test_phrases_have_the_numbers_in_the_unit_of_the_space():
 
 @pytest.mark.parametrize(
     ("zero", "words"),
-    [(-5.0, "grows with time"), (38.0, "shrinks with time"), (20.0, "is smallest near time 20 months")],
+    [
+        (-5.0, "grows with time"),
+        (38.0, "shrinks with time"),
+        (20.0, "is smallest near time 20 months and grows away from it"),
+    ],
 )
 def test_a_line_as_a_factor_says_where_the_size_grows(zero, words):
     found = said(f"(× (LIN {zero}) (PER 0.5 8.0))")["LIN × PER"]
@@ -97,13 +101,13 @@ def test_a_description_has_features_parts_noise_structures_and_how_sure_it_is():
     assert "What 40 answers show: a cycle: 100 %, a trend: 100 %, smooth variation: 0 %." in text
     assert "a cycle that repeats every 8 months, 2 kg between its lowest and its highest" in text
     assert "a straight trend, which rises by 7.82 (7.73 to 7.91) kg" in text
-    assert "Noise of lab: a standard deviation of 0.1 kg, beside 2.4 of the answers themselves." in text
-    assert "100 %  (+ LIN PER)" in text
-    assert "One structure explains the answers" in text
+    assert f"Noise of lab: a standard deviation of 0.1 kg, beside {np.std(Y):.2g} of the answers themselves." in text
+    assert "100 %  LIN + PER" in text
+    assert "One sum explains the answers" in text
 
 
 def test_a_description_of_nothing_is_honest():
     belief = gf.KernelPrograms(particles=30).condition(gf.Data().add(gf.Point(name="lab"), [[0.0], [1.0]], [1.0, 2.0]))
     text = str(belief.describe())
     assert "What 2 answers show" in text
-    assert "Many structures explain the answers about as well" in text
+    assert "Many sums explain the answers about as well" in text

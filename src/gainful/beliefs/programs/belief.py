@@ -67,6 +67,18 @@ class ProgramBelief(Belief):
         return structure_weights(self.programs, self.weights)
 
     @cached_property
+    def sums(self) -> dict[str, float]:
+        """The probability of each sum of parts, the most probable first: structures that differ in constants alone, or
+        in whether they are written as a product of sums or as a sum of products, are one.
+
+        >>> import gainful as gf
+        >>> grid = gf.ProgramGrid(["(+ (LIN 0.2) (PER 0.5 3.0))", "(× (C 2.0) (+ (PER 0.5 3.0) (LIN 0.2)))", "(C 1.0)"])
+        >>> {name: round(p, 3) for name, p in grid.condition(gf.Data()).sums.items()}
+        {'LIN + PER': 0.667, 'level': 0.333}
+        """
+        return description.sums(self)
+
+    @cached_property
     def natural(self) -> tuple[Program, ...]:
         """The programs with their numbers in the user's units."""
         return tuple(self.units.natural(program) for program in self.programs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.beliefs.programs.components import LEVEL, Term, kinds_of
+from gainful.beliefs.programs.components import LEVEL, Term, kinds_of, terms_of
 from gainful.beliefs.programs.cycles import told
 from gainful.beliefs.programs.decomposition import moments, speech_of
 from gainful.beliefs.programs.words import Axis, Speech, percent, phrase, quantiles, span
@@ -18,7 +18,7 @@ from gainful.numerics.mixture_quantile import mixture_quantile
 if TYPE_CHECKING:
     from gainful.beliefs.programs.belief import ProgramBelief
 
-__all__ = ["FEATURES", "Description", "describe", "features", "periods"]
+__all__ = ["FEATURES", "Description", "describe", "features", "periods", "sums"]
 
 Array = NDArray[np.float64]
 
@@ -31,8 +31,8 @@ FEATURES = {
     "a change": ("CP",),
 }
 _SHOWN = 0.05  # the least probability of a part that is listed
-_LEADING = 3  # structures that are listed
-_LONGEST = 60  # characters of a structure
+_LEADING = 3  # sums that are listed
+_LONGEST = 60  # characters of one
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Description:
     parts: tuple[tuple[str, float], ...]
     others: int
     noises: tuple[str, ...]
-    structures: tuple[tuple[str, float], ...]
+    sums: tuple[tuple[str, float], ...]
     certainty: str
 
     def __str__(self) -> str:
@@ -60,8 +60,8 @@ class Description:
         if self.others:
             more = "kind of part is" if self.others == 1 else "kinds of parts are"
             lines.append(f"             {self.others} more {more} less probable than {percent(_SHOWN)}")
-        lines += ["", *self.noises, "", "The leading structures:"]
-        lines += [f"  {percent(p):>9}  {name}" for name, p in self.structures]
+        lines += ["", *self.noises, "", "The leading sums of parts:"]
+        lines += [f"  {percent(p):>9}  {name}" for name, p in self.sums]
         return "\n".join([*lines, "", self.certainty])
 
 
@@ -70,6 +70,15 @@ def features(belief: ProgramBelief) -> dict[str, float]:
     first three."""
     found = {name: belief.probability(lambda p, s=symbols: any(map(p.has, s))) for name, symbols in FEATURES.items()}  # type: ignore[misc]
     return {name: p for i, (name, p) in enumerate(found.items()) if i < 3 or p > 0.0}
+
+
+def sums(belief: ProgramBelief) -> dict[str, float]:
+    """The probability of each set of kinds of parts, the most probable first; the level is in all of them."""
+    found: dict[str, float] = {}
+    for program, weight in zip(belief.programs, belief.weights, strict=True):
+        name = " + ".join(sorted({term.kind for term in terms_of(program)} - {LEVEL})) or LEVEL
+        found[name] = found.get(name, 0.0) + float(weight)
+    return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
 
 def periods(belief: ProgramBelief, column: int = 0) -> tuple[Array, Array]:
@@ -98,15 +107,15 @@ def describe(belief: ProgramBelief, axes: Sequence[Axis] | None = None) -> Descr
         for p, name in ranked
         if p >= _SHOWN
     )
-    leading = [each for i, each in enumerate(belief.structures.items()) if i < _LEADING and (not i or each[1] >= 0.005)]
+    leading = [each for i, each in enumerate(belief.sums.items()) if i < _LEADING and (not i or each[1] >= 0.005)]
     return Description(
         len(belief.data), len(belief.programs), features(belief), parts, sum(p < _SHOWN for p, _ in ranked),
         _noises(belief, speech), tuple((_shortened(name), p) for name, p in leading), _certainty(belief, parts),
     )  # fmt: skip
 
 
-def _shortened(structure: str) -> str:
-    return structure if len(structure) <= _LONGEST else f"{structure[: _LONGEST - 2]} …"
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2]} …"
 
 
 def _amount(belief: ProgramBelief, having: dict[int, list[Term]], speech: Speech) -> str:
@@ -152,14 +161,15 @@ def _noises(belief: ProgramBelief, speech: Speech) -> tuple[str, ...]:
 
 def _certainty(belief: ProgramBelief, parts: Sequence[tuple[str, float]]) -> str:
     """How sure it is overall, in a sentence."""
-    first = next(iter(belief.structures.values()))
+    shares = np.array(list(belief.sums.values()))
+    first, bits = shares[0], float(-np.sum(shares * np.log2(np.maximum(shares, 1e-300))))
     sure, open_ = sum(p >= 0.9 for _, p in parts), sum(0.1 < p < 0.9 for _, p in parts)
     how = (
-        "One structure explains the answers, and others hardly do"
+        "One sum explains the answers, and others hardly do"
         if first >= 0.8
-        else "One structure is ahead of the others"
+        else "One sum is ahead of the others"
         if first >= 0.4
-        else "Many structures explain the answers about as well"
+        else "Many sums explain the answers about as well"
     )
     which = f"{sure or 'none'} of its parts {'is' if sure == 1 else 'are'} sure (90 % or more)"
-    return f"{how} ({belief.entropy:.1f} bits over {len(belief.structures)} structures): {which}, {open_} open."
+    return f"{how} ({abs(bits):.1f} bits over {len(shares)} sums of parts): {which}, {open_} open."

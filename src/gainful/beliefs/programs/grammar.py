@@ -75,11 +75,14 @@ class Grammar:
     def for_data(cls, inputs: int = 1) -> Grammar:
         """The prior for measured data, where the published one is for comparison with what was published.
 
-        Its noise has a variance of Gamma(1, 1): as much as all answers vary, which leaves little to be explained, and
-        reads cycles as noise. Here the median is 1 % of the answers' variance, from 0.08 % to 12 % with 90 %. Sums and
-        products are somewhat more probable at the cost of constants: real series have three parts rather than one. On
-        the series that both were tried on, the evidence is larger by factors from e⁶⁰ to e¹¹⁰, and forecasts' bands
-        hold as many of the later answers as they say (CHANGELOG).
+        That one has a noise variance of Gamma(1, 1), as much as all answers vary: it leaves little to be explained, and
+        reads cycles as noise. Here the median is 1 % of the answers' variance, and 90 % lie from 0.08 % to 12 %. Sums
+        and products are more probable, at the cost of constants: measured series have three parts rather than one.
+
+        Measured on three monthly series (airline passengers, calls to directory assistance, a radio frequency), the
+        last tenth held out, 40 particles, two seeds each: the mean log evidence rises from −589 to −557, and the mean
+        log density of an answer held out, in units of the answers' spread, from −0.87 to −0.71; wider priors on lengths
+        and periods had more evidence and worse forecasts.
         """
         return cls(_FOR_DATA, noise=LogNormal(float(np.log(0.01)), 1.5), inputs=inputs)
 

@@ -82,8 +82,8 @@ class Speech:
         return f" in {self.axes[column].name}" if len(self.axes) > 1 else ""
 
 
-def span(ends: ArrayLike, unit: str = "") -> str:
-    """A number with its range, low, middle and high, to the digits that the range leaves.
+def span(ends: ArrayLike, unit: str = "", more: int = 0) -> str:
+    """A number with its range, low, middle and high, to the digits that the range leaves, or so many more.
 
     >>> span([11.92, 12.01, 12.11], "months"), span([0.2, 4.0, 31.0]), span([3.0, 3.0, 3.0], "°C")
     ('12.01 (11.92 to 12.11) months', '4 (0.2 to 31)', '3 °C')
@@ -94,7 +94,7 @@ def span(ends: ArrayLike, unit: str = "") -> str:
     if not np.isfinite([low, middle, high]).all() or width <= 1e-9 * abs(middle):
         return f"{middle:.6g}{after}"
     least = min(each for each in (high - middle, middle - low) if each > 0.05 * width)
-    digits = -int(f"{least:.0e}".partition("e")[2])
+    digits = more - int(f"{least:.0e}".partition("e")[2])
     return f"{_rounded(middle, digits)} ({_rounded(low, digits)} to {_rounded(high, digits)}){after}"
 
 
@@ -212,14 +212,15 @@ class _Phrase:
         """Whether the size is larger at the high end of the column, at the low one, or smallest in between."""
         low, high = self.speech.axes[column].ends
         zeros = np.median(np.array([[leaf.numbers[0] for leaf in self._numbers(i)] for i in lines]), axis=0)
-        zero = float(quantiles(zeros, self.weights, (0.5,))[0])
-        share = (zero - low) / (high - low) if high > low else 0.0
+        ends = quantiles(zeros, self.weights)
+        share = (ends[1] - low) / (high - low) if high > low else 0.0
         called = self.speech.axes[column].name
+        power = f" to the power of {len(lines)}" if len(lines) > 1 else ""
         if share <= 0.25:
-            return f", whose size grows with {called}"
+            return f", whose size grows with {called}{power}"
         if share >= 0.75:
-            return f", whose size shrinks with {called}"
-        return f", whose size is smallest near {self.speech.axes[column].place([zero] * 3)}"
+            return f", whose size shrinks with {called}{power}"
+        return f", whose size is smallest near {self.speech.axes[column].place(ends)} and grows away from it{power}"
 
     def _where(self) -> str:
         """On which side of which changes."""
