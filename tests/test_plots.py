@@ -16,7 +16,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 import gainful as gf
-from gainful.plots import Pen, draw, plot_posterior
+from gainful.beliefs.programs import ProgramBelief
+from gainful.beliefs.programs.words import percent
+from gainful.plots import Pen, draw, plot_forecast, plot_parts, plot_period, plot_posterior, plot_structures
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "four_kinds.py"
 INF = float("inf")
@@ -177,3 +179,71 @@ def test_the_example_of_four_kinds_writes_its_picture(tmp_path: Path, capsys: py
     printed = capsys.readouterr().out
     assert "did not converge" not in printed
     assert str(path) in printed
+
+
+@pytest.fixture(scope="module")
+def programs() -> ProgramBelief:
+    t = np.arange(30.0)
+    data = gf.Data().add(gf.Point(name="lab", unit="kg"), t[:, None], 0.1 * t + np.sin(2.0 * np.pi * t / 6.0))
+    grid = gf.ProgramGrid(
+        ["(+ (LIN 0.0) (PER 1.0 6.0))", "(+ (LIN 0.0) (PER 0.9 6.05))", "(+ (LIN 1.0) (SE 1.0))"],
+        noise=0.5, space=gf.Space(gf.Real("time", 0.0, 30.0, unit="days")),
+    )  # fmt: skip
+    return grid.condition(data)
+
+
+def test_structures_are_bars_with_their_probabilities_and_the_others_are_one(programs: ProgramBelief) -> None:
+    ax = plot_structures(programs)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(programs.structures)
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths, list(programs.structures.values()))
+    ax = plot_structures(programs, most=1)
+    assert [text.get_text() for text in ax.get_yticklabels()][-1] == "1 others"
+    assert [text.get_text() for text in plot_structures(programs, sums=True).get_yticklabels()] == list(programs.sums)
+
+
+def test_parts_are_drawn_one_above_the_other_with_their_words_and_shares(programs: ProgramBelief) -> None:
+    X = np.linspace(0.0, 36.0, 50)
+    drawn = plot_parts(programs, X, least=0.0, ylabel="weight (kg)")
+    parts = programs.parts(X[:, None], centred=True)[1:]
+    assert [ax.get_title("left").replace("\n", " ") for ax in drawn] == [part.phrase for part in parts]
+    assert [ax.get_title("right") for ax in drawn] == [str(part).rpartition(": ")[2] for part in parts]
+    np.testing.assert_allclose(drawn[0].lines[1].get_ydata(), parts[0].mean)
+    assert drawn[-1].get_xlabel() == "time (days)"
+    assert len({ax.get_ylim() for ax in drawn}) == 1
+    nothing = plot_parts(programs, X, least=1.01)
+    assert "no part is probable enough" in nothing[0].texts[0].get_text()
+
+
+def test_a_forecast_has_the_bands_the_answers_and_what_is_ahead(programs: ProgramBelief) -> None:
+    X = np.linspace(0.0, 36.0, 50)
+    ax = plot_forecast(programs, X, ylabel="weight (kg)")
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), programs.forecast(X[:, None]).mean)
+    assert len(ax.lines[1].get_xdata()) == 30
+    words = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert words == ["answers", "mean", "function, 95 %", "readings, 95 %", "ahead"]
+    assert [text.get_text() for text in plot_forecast(programs, X[:20]).figure.legends[0].get_texts()][-1] != "ahead"
+    with pytest.raises(gf.InvalidInput, match="one variable"):
+        plot_forecast(programs, np.zeros((3, 2)))
+
+
+def test_the_period_is_a_histogram_by_weight(programs: ProgramBelief) -> None:
+    ax = plot_period(programs)
+    assert ax.get_xlabel() == "period (days)"
+    assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(1.0)
+    share = programs.features["a cycle"]
+    assert ax.get_title("left") == f"if there is a cycle: {percent(share)}"
+    hours = plot_period(programs, unit="weeks", factor=7.0)
+    assert hours.get_xlabel() == "period (weeks)"
+    none = plot_period(gf.ProgramGrid(["(SE 1.0)"]).condition(programs.data))
+    assert "no program has a cycle" in none.texts[0].get_text()
+
+
+def test_programs_with_dates_along_the_axis(programs: ProgramBelief) -> None:
+    def dates(days: np.ndarray) -> np.ndarray:
+        return np.datetime64("2024-01-01") + (24.0 * days).astype("timedelta64[h]")
+
+    ax = plot_forecast(programs, np.linspace(0.0, 36.0, 20), along=dates, xlabel="day")
+    assert ax.get_xlabel() == "day"
+    ax.figure.canvas.draw()
+    assert any("2024" in text.get_text() for text in [*ax.get_xticklabels(), ax.xaxis.get_offset_text()])

@@ -51,7 +51,7 @@ def draw_next(found: Discovery) -> Figure:
     x: Any = following.places[:, 0] if dates is None else dates(following.places[:, 0])
     ax.plot(x, following.bits, color=BELIEF, linewidth=1.4)
     for best in following.best:
-        style = {"markersize": 7, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
+        style: dict[str, Any] = {"markersize": 7, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
         ax.plot(x[best], following.bits[best], "o", color=COLOURS[0], **style)
     if following.ahead.any():
         ax.axvspan(x[np.flatnonzero(~following.ahead)[-1]], x[-1], color=GUIDE, alpha=0.14, linewidth=0, zorder=0)
