@@ -41,6 +41,18 @@ def test_the_example_of_a_region_measures_where_it_matters(tmp_path):
     assert (tmp_path / "region.png").stat().st_size > 10_000
 
 
+def test_the_example_of_discovering_says_what_a_series_is_made_of(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "discover.py", tmp_path / "well.png"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "a cycle that repeats every 1.0" in done.stdout
+    assert "a straight trend, which rises by 3.9" in done.stdout
+    assert "would tell most about the programs" in done.stdout
+    assert not done.stderr
+    assert (tmp_path / "well.png").stat().st_size > 10_000
+
+
 def test_the_example_of_hard_answers_says_how_far_the_bands_are_off(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLES / "hard_answers.py", tmp_path / "hard_answers.png"],

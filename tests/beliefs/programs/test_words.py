@@ -111,3 +111,8 @@ def test_a_description_of_nothing_is_honest():
     text = str(belief.describe())
     assert "What 2 answers show" in text
     assert "Many sums explain the answers about as well" in text
+
+
+def test_what_varies_faster_than_it_was_measured_is_said_to_look_like_noise():
+    assert said("(SE 0.3)")["SE"] == "a variation from one answer to the next, which looks like noise"
+    assert said("(SE 0.5)")["SE"] == "a smooth variation over about 0.5 months"

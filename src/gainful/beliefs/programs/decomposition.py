@@ -60,19 +60,25 @@ def speech_of(belief: ProgramBelief, axes: Sequence[Axis] | None = None) -> Spee
     """How a belief is spoken of: with the names and units of its space and its instruments, as far as it has any."""
     units, several = belief.units, {each.unit for each in belief.data.instruments if each.unit}
     answers = several.pop() if len(several) == 1 else ""
-    if axes is None:
-        return Speech(units, tuple(_said(belief, column) for column in range(len(units.middle))), answers)
-    given = tuple(axes)
-    require(len(given) == len(units.middle), "axes", f"{len(units.middle)} of them", len(given), "one for each column")
-    return Speech(units, given, answers)
+    columns = len(units.middle)
+    given = tuple(_said(belief, column) for column in range(columns)) if axes is None else tuple(axes)
+    require(len(given) == columns, "axes", f"{columns} of them", len(given), "one for each column")
+    places = _seen(belief)
+    steps = [float(np.median(np.diff(np.unique(column)))) for column in places.T if len(column) and np.ptp(column)]
+    return Speech(units, given, answers, tuple(steps) if len(steps) == columns else ())
+
+
+def _seen(belief: ProgramBelief) -> Array:
+    """The places of the answers as programs see them."""
+    places, space = belief.data.layout.places, belief.data.told_by
+    return places if space is None or not len(places) else coordinates_of(space)(places)
 
 
 def _said(belief: ProgramBelief, column: int) -> Axis:
     units, space, names = belief.units, belief.data.told_by, belief.data.columns
-    places = belief.data.layout.places
-    seen_at = places if space is None or not len(places) else coordinates_of(space)(places)
+    seen_at = _seen(belief)
     middle, half = units.middle[column], units.half[column]
-    ends = (float(seen_at[:, column].min()), float(seen_at[:, column].max())) if len(places) else (
+    ends = (float(seen_at[:, column].min()), float(seen_at[:, column].max())) if len(seen_at) else (
         middle - half, middle + half)  # fmt: skip
     if space is None:
         called = names[column] if names is not None else f"x{column}" if len(units.middle) > 1 else "x"

@@ -159,6 +159,10 @@ def _noises(belief: ProgramBelief, speech: Speech) -> tuple[str, ...]:
     return tuple(said) or ("The noise was stated, not learned.",)
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _certainty(belief: ProgramBelief, parts: Sequence[tuple[str, float]]) -> str:
     """How sure it is overall, in a sentence."""
     shares = np.array(list(belief.sums.values()))
@@ -172,4 +176,4 @@ def _certainty(belief: ProgramBelief, parts: Sequence[tuple[str, float]]) -> str
         else "Many sums explain the answers about as well"
     )
     which = f"{sure or 'none'} of its parts {'is' if sure == 1 else 'are'} sure (90 % or more)"
-    return f"{how} ({abs(bits):.1f} bits over {len(shares)} sums of parts): {which}, {open_} open."
+    return f"{how} ({abs(bits):.1f} bits over {_count(len(shares), 'sum')} of parts): {which}, {open_} open."

@@ -71,11 +71,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Speech:
-    """What a description is made with: the units of programs, the axes of the columns they see, the answers' unit."""
+    """What a description is made with: the units of programs, the axes of the columns they see, the answers' unit,
+    and how close places are."""
 
     units: Units
     axes: tuple[Axis, ...]
     answers: str = ""
+    steps: tuple[float, ...] = ()  # from one place to the next along each column, as a rule
 
     def along(self, column: int) -> str:
         """Which input is meant, where there are several."""
@@ -195,9 +197,17 @@ class _Phrase:
         return f" and changes its shape over about {self._extent(i, 0)}{self.speech.along(self._column(i))}"
 
     def _variation(self, varying: Sequence[int]) -> str:
+        if len(varying) == 1 and self._is_faster(varying[0]):
+            return "a variation from one answer to the next, which looks like noise"
         rough = any(_SYMBOLS[self.terms[0].leaves[i].symbol] == "rough" for i in varying)
         extents = [f"{self._extent(i, 0)}{self.speech.along(self._column(i))}" for i in varying]
         return f"a {'rough' if rough else 'smooth'} variation over about {' and '.join(extents)}"
+
+    def _is_faster(self, i: int) -> bool:
+        """Whether it has changed before the next answer comes: one answer says nothing about another."""
+        column, steps = self._column(i), self.speech.steps
+        lengths = [leaf.numbers[0] for leaf in self._numbers(i)]
+        return column < len(steps) and bool(quantiles(lengths, self.weights, (0.5,))[0] < 0.4 * steps[column])
 
     def _trend(self, lines: Sequence[int]) -> str:
         columns = self._by_column(lines)
