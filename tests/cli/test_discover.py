@@ -198,7 +198,7 @@ def test_an_interrupted_search_reports_what_is_believed_so_far(tmp_path: Path) -
 def test_ctrl_c_writes_the_report_and_says_how_far_it_came(tmp_path: Path) -> None:
     rows = [f"{month},{value}" for month, value in monthly(240)]
     table = write(tmp_path / "t.csv", "month,y", rows)
-    words = [sys.executable, "-m", "gainful", "discover", table, "--answer", "y", "--particles", "150"]
+    words = [sys.executable, "-m", "gainful", "discover", table, "--answer", "y", "--particles", "120"]
     run = subprocess.Popen(
         [*words, "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -207,8 +207,12 @@ def test_ctrl_c_writes_the_report_and_says_how_far_it_came(tmp_path: Path) -> No
         assert run.poll() is None
         time.sleep(0.01)
     run.send_signal(signal.SIGINT)
-    text, errors = run.communicate(timeout=300)
+    try:
+        text, errors = run.communicate(timeout=300)
+    finally:
+        run.kill()
     assert run.returncode == 130
+    assert "Stopping after this step; Ctrl-C again stops at once." in errors
     assert re.search(r"Interrupted after \d+ % of the search", errors)
     assert "What 240 answers show" in text
     assert "The search was interrupted" in (tmp_path / "out" / "report.html").read_text()

@@ -7,9 +7,12 @@ import re
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from gainful.beliefs.programs import Progress
 
 __all__ = ["discover"]
 
@@ -39,9 +42,10 @@ def discover(
 ) -> None:
     """Find what the numbers of a table show: trends, cycles, smooth variation, how sure each is, and what to expect.
 
-    Ctrl-C stops the search and reports what is believed so far.
+    Ctrl-C stops the search after its present step and reports what is believed so far.
     """
     from gainful.cli.folders import make_folder, require_folder
+    from gainful.cli.interrupt import Interrupt
     from gainful.cli.progress import choose_share
     from gainful.discovery import discover as search
     from gainful.discovery import read_series
@@ -60,8 +64,14 @@ def discover(
         typer.echo(f"  {note}")
     make_folder(folder)
     bar = choose_share()
+
+    def watch(progress: Progress) -> None:
+        bar.advance(progress.done)
+        interrupt.check()
+
     try:
-        found = search(series, particles, seed, ahead, lambda progress: bar.advance(progress.done))
+        with Interrupt() as interrupt:
+            found = search(series, particles, seed, ahead, watch)
     except KeyboardInterrupt:
         typer.echo("\nInterrupted before anything was known; nothing was written.", err=True)
         raise typer.Exit(130) from None
