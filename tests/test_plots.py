@@ -198,7 +198,7 @@ def test_structures_are_bars_with_their_probabilities_and_the_others_are_one(pro
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, list(programs.structures.values()))
     ax = plot_structures(programs, most=1)
-    assert [text.get_text() for text in ax.get_yticklabels()][-1] == "1 others"
+    assert [text.get_text() for text in ax.get_yticklabels()][-1] == "1 other"
     assert [text.get_text() for text in plot_structures(programs, sums=True).get_yticklabels()] == list(programs.sums)
 
 

@@ -21,7 +21,7 @@ def draw_forecast(found: Discovery) -> Figure:
 
 def draw_parts(found: Discovery) -> Figure:
     drawn = plot_parts(
-        found.belief, found.places(200), xlabel=_along(found), ylabel=_answers(found), along=_dates(found),
+        found.belief, found.places(700), xlabel=_along(found), ylabel=_answers(found), along=_dates(found),
         axes=found.series.axes,
     )  # fmt: skip
     return _taken(drawn[0].figure)

@@ -19,6 +19,7 @@ __all__ = ["Discovery", "Next", "discover"]
 Array = NDArray[np.float64]
 
 _CANDIDATES = 60
+_FEWEST_PLACES, _IN_A_CYCLE = 240, 10  # that are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,15 @@ class Discovery:
     def instrument(self) -> gf.Instrument:
         return self.belief.data.instruments[0]
 
-    def places(self, count: int = 240) -> Array:
-        """Along the only input, from the first answer to as far ahead as was asked for."""
+    def places(self, most: int = 1600) -> Array:
+        """Along the only input, from the first answer to as far ahead as was asked for: close enough that a cycle is
+        seen as it is, if that takes no more than `most`."""
         low, high = self.series.axes[0].ends
-        return np.linspace(low, high + self.ahead * (high - low), count)[:, None]
+        far = (1.0 + self.ahead) * (high - low)
+        periods, weights = self.belief.periods()
+        usual = float(np.median(periods[weights >= np.median(weights)])) if len(periods) else far
+        count = int(np.clip(_IN_A_CYCLE * far / usual, _FEWEST_PLACES, most))
+        return np.linspace(low, low + far, count)[:, None]
 
     @cached_property
     def next(self) -> Next:

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.beliefs.programs import ProgramBelief
-from gainful.beliefs.programs.words import Axis, percent
+from gainful.beliefs.programs.words import Axis, percent, quantiles
 from gainful.checks import require, require_count, require_kind
 from gainful.plots.pen import BELIEF, COLOURS, GUIDE
 
@@ -44,7 +44,7 @@ def plot_structures(belief: ProgramBelief, ax: Axes | None = None, *, most: int 
     names = ["\n".join(wrap(name, 46)) for name, _ in shown]
     values = [p for _, p in shown]
     if count:
-        names, values = [*names, f"{count} others"], [*values, max(left, 0.0)]
+        names, values = [*names, f"{count} other{'' if count == 1 else 's'}"], [*values, max(left, 0.0)]
     lines = sum(name.count("\n") + 1 for name in names)
     if ax is None:
         ax = plt.subplots(figsize=(_WIDE, 0.5 + 0.16 * lines + 0.2 * len(names)), layout="constrained")[1]
@@ -170,6 +170,11 @@ def plot_period(
         ax.set_axis_off()
         return ax
     values, shares = values / factor, weights / weights.sum()
+    low, middle, high = quantiles(values, shares, (0.02, 0.5, 0.98))
+    reach = max(4.0 * float(quantiles(np.abs(values - middle), shares, (0.9,))[0]), 1e-3 * float(middle))
+    near = (values >= min(low, middle - reach)) & (values <= max(high, middle + reach))
+    beyond = 1.0 - float(shares[near].sum())
+    values, shares = values[near], shares[near]
     low, high = float(values.min()), float(values.max())
     room = max(0.06 * (high - low), 1e-3 * high)
     bins = np.linspace(low - room, high + room, min(_MOST_BINS, 8 + len(values) // 2))
@@ -177,7 +182,9 @@ def plot_period(
     ax.yaxis.set_visible(False)
     said = _unit(belief, column) if unit is None else unit
     ax.set_xlabel(f"period ({said})" if said else "period")
-    ax.set_title(f"if there is a cycle: {percent(float(weights.sum()))}", loc="left", fontsize=9.5)
+    title = f"if there is a cycle: {percent(float(weights.sum()))}"
+    further = f"; not shown: {percent(beyond)}" if beyond > 1e-9 else ""
+    ax.set_title(title + further, loc="left", fontsize=9.5)
     return ax
 
 

@@ -75,7 +75,7 @@ def test_a_range_is_told_to_the_digits_that_it_leaves():
     assert span([11.9, 12.0, 12.1], "months") == "12.0 (11.9 to 12.1) months"
     assert span([0.0004, 0.0005, 0.0007]) == "0.0005 (0.0004 to 0.0007)"
     assert span([1.2e9, 1.3e9, 1.5e9]) == "1.3e+09 (1.2e+09 to 1.5e+09)"
-    assert span([-2.0, 0.0, 1.0]) == "0 (-2 to 1)"
+    assert span([-2.0, 0.0, 1.0]) == "0 (−2 to 1)"
     assert span([5.0, 5.0, 9.0]) == "5 (5 to 9)"
 
 
@@ -116,3 +116,13 @@ def test_a_description_of_nothing_is_honest():
 def test_what_varies_faster_than_it_was_measured_is_said_to_look_like_noise():
     assert said("(SE 0.3)")["SE"] == "a variation from one answer to the next, which looks like noise"
     assert said("(SE 0.5)")["SE"] == "a smooth variation over about 0.5 months"
+
+
+def test_two_cycles_of_one_program_are_both_told_and_the_stronger_is_the_period():
+    t = np.arange(60.0)
+    y = 2.0 * np.sin(2.0 * np.pi * t / 5.0) + 0.5 * np.sin(2.0 * np.pi * t / 23.0)
+    data = gf.Data().add(gf.Point(0.1), t[:, None], y)
+    belief = gf.ProgramGrid(["(+ (PER 1.0 23.0) (PER 1.0 5.0))"]).condition(data)
+    found = belief.parts(t[:2, None])[1].phrase
+    assert found == "a cycle that repeats every 5 [100 %] and every 23 [100 %]"
+    assert belief.periods()[0].tolist() == [5.0]

@@ -13,7 +13,9 @@ from gainful.beliefs.programs.components import LEVEL, Term, kinds_of, terms_of
 from gainful.beliefs.programs.cycles import told
 from gainful.beliefs.programs.decomposition import moments, speech_of
 from gainful.beliefs.programs.words import Axis, Speech, percent, phrase, quantiles, span
+from gainful.kernels.warped import warped
 from gainful.numerics.mixture_quantile import mixture_quantile
+from gainful.space import coordinates_of
 
 if TYPE_CHECKING:
     from gainful.beliefs.programs.belief import ProgramBelief
@@ -31,6 +33,7 @@ FEATURES = {
     "a change": ("CP",),
 }
 _SHOWN = 0.05  # the least probability of a part that is listed
+_SOME = 100  # places at which terms are compared
 _LEADING = 3  # sums that are listed
 _LONGEST = 60  # characters of one
 
@@ -85,14 +88,26 @@ def periods(belief: ProgramBelief, column: int = 0) -> tuple[Array, Array]:
     """The periods in the user's units, of every program that has a cycle along a column that of its strongest, (P,),
     and the weights of these programs, which add up to the probability of such a cycle."""
     strongest: dict[int, tuple[float, float]] = {}
-    for having in told(belief, kinds_of(belief.programs)).values():
+    kinds = kinds_of(belief.programs)
+    for name, having in told(belief, kinds).items():
         for i, terms in having.items():
-            for term in terms:
+            for own, term in zip(kinds[name][i], terms, strict=True):
                 for leaf in term.leaves:
                     if leaf.symbol == "PER" and leaf.column == column:
-                        found = term.factor, belief.units.natural(leaf).numbers[1]
+                        found = _size(belief, i, own), belief.units.natural(leaf).numbers[1]
                         strongest[i] = max(strongest.get(i, found), found, key=lambda each: each[0])
     return np.array([period for _, period in strongest.values()]), belief.weights[list(strongest)]
+
+
+def _size(belief: ProgramBelief, i: int, term: Term) -> float:
+    """How much a term of a program varies over the places of the answers, as the answers have left it."""
+    places = belief.data.layout.places
+    if not len(places):
+        return term.factor
+    some = places[:: max(1, len(places) // _SOME)]
+    space, kernel = belief.data.told_by, term.kernel(belief.units)
+    seen = kernel if space is None else warped(kernel, coordinates_of(space))
+    return float(np.std(belief.posteriors[i].part(seen, some)[0]))
 
 
 def describe(belief: ProgramBelief, axes: Sequence[Axis] | None = None) -> Description:

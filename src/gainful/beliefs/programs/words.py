@@ -106,7 +106,7 @@ def _rounded(value: float, digits: int) -> str:
     if size >= 7 or size <= -5:
         return f"{value:.3g}"
     most = max(min(digits, 3 - size), -size) if value else digits
-    return f"{round(value, most):.{max(0, most)}f}"
+    return f"{round(value, most) + 0.0:.{max(0, most)}f}".replace("-", "−")
 
 
 def percent(p: float) -> str:
@@ -133,18 +133,21 @@ def quantiles(values: ArrayLike, weights: ArrayLike, q: Sequence[float] = _RANGE
 
 
 def phrase(having: Mapping[int, Sequence[Term]], weights: Array, speech: Speech) -> str:
-    """Terms of one kind, of the programs that have any, in words; each program counts by its largest one."""
+    """Terms of one kind, of the programs that have any, in words; each program counts by its largest one, but for
+    periods, of which it may have several."""
     terms = [max(several, key=lambda term: term.factor) for several in having.values()]
-    return _Phrase(terms, weights[list(having)], speech).words
+    every = [(number, term) for number, several in enumerate(having.values()) for term in several]
+    return _Phrase(terms, weights[list(having)], speech, every).words
 
 
 @dataclass(frozen=True)
 class _Phrase:
-    """Terms of one kind, one of each program, with their weights."""
+    """Terms of one kind, one of each program, with their weights, and all of them with the program's number here."""
 
     terms: Sequence[Term]
     weights: Array
     speech: Speech
+    every: Sequence[tuple[int, Term]]
 
     @property
     def words(self) -> str:
@@ -184,14 +187,21 @@ class _Phrase:
         return f"a cycle that {', and in turn '.join(said)}"
 
     def _period(self, i: int) -> str:
-        """With its range; where it is one of a few, each with its share."""
-        periods = np.array([leaf.numbers[1] for leaf in self._numbers(i)])
-        axis = self.speech.axes[self._column(i)]
-        groups = [group for group in _clusters(periods, self.weights) if group[1] >= _WORTH]
+        """With its range; where there are a few, each with the share of the programs that have it."""
+        periods = np.array([self.speech.units.natural(term.leaves[i]).numbers[1] for _, term in self.every])
+        owners = np.array([number for number, _ in self.every])
+        weights, axis = self.weights[owners], self.speech.axes[self._column(i)]
+        groups = [
+            (rows, float(self.weights[np.unique(owners[rows])].sum() / self.weights.sum()))
+            for rows in _clusters(periods)
+        ]
+        groups = sorted((group for group in groups if group[1] >= _WORTH), key=lambda group: -group[1])[:3]
         if len(groups) < 2:
-            return axis.extent(quantiles(periods, self.weights))
-        said = [f"{axis.extent(quantiles(periods[rows], self.weights[rows]))}" for rows, _ in groups[:3]]
-        return " or ".join(f"{each} [{percent(share)}]" for each, (_, share) in zip(said, groups, strict=False))
+            return axis.extent(quantiles(periods, weights))
+        together = " and every " if sum(share for _, share in groups) > 1.3 else " or "
+        return together.join(
+            f"{axis.extent(quantiles(periods[rows], weights[rows]))} [{percent(share)}]" for rows, share in groups
+        )
 
     def _changing(self, i: int) -> str:
         return f" and changes its shape over about {self._extent(i, 0)}{self.speech.along(self._column(i))}"
@@ -242,9 +252,8 @@ class _Phrase:
         return said
 
 
-def _clusters(values: Array, weights: Array) -> list[tuple[NDArray[np.intp], float]]:
-    """Groups of values that lie close together, the heaviest first, each with its share."""
+def _clusters(values: Array) -> list[NDArray[np.intp]]:
+    """Groups of values that lie close together, by their numbers."""
     order = np.argsort(values, kind="stable")
     breaks = [k for k, (a, b) in enumerate(pairwise(values[order]), start=1) if b > _APART * a]
-    groups = [(rows, float(weights[rows].sum() / weights.sum())) for rows in np.split(order, breaks)]
-    return sorted(groups, key=lambda group: -group[1])
+    return np.split(order, breaks)
