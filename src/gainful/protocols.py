@@ -9,7 +9,9 @@
 - `Mean`: a mean function, likewise: `__call__`, `vjp` and `pullback_inputs`. Checked by `gainful.testing.check_mean`.
 - `Inference`: a way from data to a posterior: `solve(layout, mean, cov, start=None)` returns a `Solution`, Gaussian
   sites with the log evidence and a word on convergence. Give it to `GP.condition(data, inference=...)` or to a
-  campaign. No suite: compare it with `Exact` on numbers, with brute-force integration on one answer.
+  campaign. No suite: compare it with `Exact` on numbers, with brute-force integration on one answer; and over many
+  simulated worlds `gainful.testing.sbc`, with draws by `gainful.testing.drawn`, tells whether it is as sure as it may
+  be.
 - `Acquisition`: what a query is worth: any object with `score(belief, instrument, places)`, one number per query,
   larger being better. It need not know what is pending. An attribute `scale` ("amount", "log" or "signed") says how
   cost applies; `score_and_gradient`, `score_beyond` and `prepare` are optional. Give it to `Campaign(goal=...)`.

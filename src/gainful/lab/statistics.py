@@ -6,6 +6,7 @@ them first. Means and differences have Student's t intervals, which are exact fo
 a few dozen of anything tame. Ratios and other statistics have percentile bootstrap intervals (Efron & Tibshirani 1993,
 ch. 13) that resample whole repetitions, always with the same random numbers. Shares have Wilson's score interval
 (1927). One repetition alone has no interval: the ends of a mean, a difference or a ratio are then infinite.
+Ranks of truths among draws (`Ranks`) are one of each repetition, with their histogram, its band and its χ².
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
 from gainful.errors import InvalidInput
+from gainful.numerics.ranks import Ranks, rank
 
-__all__ = ["Estimate", "bootstrap", "mean", "paired_difference", "paired_ratio", "share"]
+__all__ = ["Estimate", "Ranks", "bootstrap", "mean", "paired_difference", "paired_ratio", "rank", "share"]
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,9 @@ from gainful.plots.marks import draw
 from gainful.plots.pen import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH, Mark, Pen
 from gainful.plots.posterior import plot_posterior
 from gainful.plots.programs import plot_forecast, plot_parts, plot_period, plot_structures
+from gainful.plots.ranks import plot_ranks
 
 __all__ = [
     "BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_forecast", "plot_parts",
-    "plot_period", "plot_posterior", "plot_structures",
+    "plot_period", "plot_posterior", "plot_ranks", "plot_structures",
 ]  # fmt: skip

@@ -43,6 +43,7 @@ FORMS: dict[str, Form] = {
     "×": Form((), 2, lambda left, right: left * right, sees=False, commutes=True),
     "CP": Form(("place", "width"), 2, lambda place, width, before, after: ChangePoint(before, after, place, width)),
 }
+_NUMBERED = {symbol: number for number, symbol in enumerate(FORMS, start=1)}
 _SPELLED = {"*": "×", "x": "×"}
 
 
@@ -104,6 +105,28 @@ class Program:
             return self._called
         inside = [part.structure for part in self.parts]
         return f"({self._called} {' '.join(sorted(inside) if FORMS[self.symbol].commutes else inside)})"
+
+    @cached_property
+    def order(self) -> tuple[Any, ...]:
+        """A key that sorts programs: by depth, then by their symbols as they stand in a full binary tree, level by
+        level, an empty place before any symbol, then by their numbers in that order (Lin 2022, sec. 5.2). What + and ×
+        join is sorted first, by symbol and then in this same order, so that commuted programs have one key.
+
+        >>> Program.read("(+ (SE 0.2) (SE 0.1))").order == Program.read("(+ (SE 0.1) (SE 0.2))").order
+        True
+        >>> Program.read("(PER 0.9 0.9)").order < Program.read("(+ (C 0.1) (C 0.1))").order
+        True
+        """
+        placed = sorted(self._placed(1), key=lambda node: node[0])
+        symbols = tuple((-at, _NUMBERED[node.symbol], node.column) for at, node in placed)
+        return placed[-1][0].bit_length(), symbols, tuple(number for _, node in placed for number in node.numbers)
+
+    def _placed(self, at: int) -> list[tuple[int, Program]]:
+        """Its nodes with their numbers in a full binary tree: the parts of number i are 2i and 2i + 1."""
+        parts = self.parts
+        if FORMS[self.symbol].commutes:
+            parts = tuple(sorted(parts, key=lambda part: (_NUMBERED[part.symbol], part.column, part.order)))
+        return [(at, self), *(node for i, part in enumerate(parts) for node in part._placed(2 * at + i))]
 
     @cached_property
     def size(self) -> int:
