@@ -331,3 +331,35 @@ def test_other_units_give_the_same_programs(years: bool, kelvins: bool) -> None:
     places = np.linspace(0.0, 12.0, 5)
     mean = other.mean((365.25 * places + 40_000.0 if years else places)[:, None])
     np.testing.assert_allclose((mean - 273.0) / 1000.0 if kelvins else mean, usual.mean(places[:, None]), rtol=1e-5)
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    "places", [[0.1, 0.1, 0.5, 0.7, 0.9], np.linspace(-1.0, 1.0, 60).tolist()], ids=["twice", "near"]
+)
+def test_exact_answers_that_no_program_has_are_told_in_words(places: list[float]) -> None:
+    """Twice the same place with other answers; or places so near that no covariance of them is one in doubles."""
+    y = np.random.default_rng(0).standard_normal(len(places))
+    grammar = gf.Grammar({"SE": 0.7, "×": 0.3}, {"SE.lengthscale": gf.Uniform(0.8, 1.0)})
+    model = gf.KernelPrograms(grammar, particles=20, space=SPACE, moves=gf.Moves(sweeps=1))
+    with pytest.raises(gf.NumericalError, match="noise"):
+        model.condition(gf.Data().add(gf.Point(0.0), np.array(places)[:, None], y))
+
+
+def test_a_matrix_that_has_a_factor_and_no_inverse_ends_no_search() -> None:
+    """Two exact answers at one place: some programs have a pivot of a few 1e-17 there, and slopes by an inverse."""
+    data = gf.Data().add(gf.Point(0.0), [[0.1], [0.1], [0.5]], [0.0, 1.0, 2.0])
+    with pytest.raises(gf.NumericalError, match="noise"):
+        gf.KernelPrograms(particles=30, space=SPACE, moves=gf.Moves(sweeps=3)).condition(data)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"sweeps": -1}, {"repeats": 1.5}, {"leaps": -2}, {"step": 0.0}, {"step": -1.0}, {"step": np.nan}, {"growing": 2}],
+    ids=str,
+)
+def test_moves_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(gf.InvalidInput, match=next(iter(wrong))):
+        gf.Moves(**wrong)

@@ -247,7 +247,13 @@ def evidence_rows(  # type: ignore[no-untyped-def] # noqa: C901
             m = ends[e]
             if m == 0 or shares[e] == 0.0:
                 continue
-            inverse = np.linalg.inv(K[:m, :m].copy())
+            try:
+                inverse = np.linalg.inv(K[:m, :m].copy())
+            except Exception:  # a pivot that is zero, where that of the other factorisation was just above
+                failed = True
+                inverse = np.zeros((m, m)).T
+            if failed:
+                break
             alpha = inverse @ y[:m].copy()
             t = 0
             for p in range(m):
@@ -260,6 +266,10 @@ def evidence_rows(  # type: ignore[no-untyped-def] # noqa: C901
                     by_noise[i, own[p]] += here
                 t += 1
         by_number[i] = 0.0
+        if failed:
+            value[i] = -np.inf
+            by_noise[i] = 0.0
+            continue
         _backward(
             symbols[i], numbers[i], columns[i], spans, X, distances, begins, which, V, G, by_number[i]
         )  # fmt: skip

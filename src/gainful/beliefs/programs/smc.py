@@ -22,6 +22,8 @@ from gainful.beliefs.programs.moves import Answered, Target, drifted, grown, red
 from gainful.beliefs.programs.population import Population
 from gainful.beliefs.programs.steps import Seen, Steps
 from gainful.beliefs.programs.units import Units
+from gainful.checks import require_count, require_kind, require_positive
+from gainful.errors import NumericalError
 
 __all__ = ["Info", "Moves", "State", "effective", "init", "portions", "residual_counts", "step"]
 
@@ -45,6 +47,12 @@ class Moves:
     step: float = 0.1
     leaps: int = 4
     growing: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("sweeps", "repeats", "leaps"):
+            object.__setattr__(self, name, require_count(name, getattr(self, name), 0, "0 leaves it out"))
+        require_positive("step", self.step, "of a number's share, such as 0.1")
+        require_kind("growing", self.growing, bool, "True or False", "True joins nodes and takes them off")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +181,11 @@ def _weighed(state: State, answers: Answered, threshold: float) -> tuple[State, 
     if effective(weighed(1.0)) < 0.9 * least and effective(weighed(state.share + 1e-9)) > least:
         share = float(brentq(lambda s: effective(weighed(s)) - least, state.share + 1e-9, 1.0, xtol=1e-6))
     log_weights = weighed(share)
+    if not np.isfinite(log_weights).any():
+        raise NumericalError(
+            f"no program among {len(log_weights)} has answers 1 to {state.towards} with a density in double precision: "
+            "they contradict each other, or are nearer than their noise allows; state a larger noise"
+        )
     gain = float(logsumexp(log_weights) - logsumexp(state.log_weights))
     value = after if share == 1.0 else (1.0 - share) * before + share * after
     new = replace(state, log_weights=log_weights, value=value, share=share, log_evidence=state.log_evidence + gain)
