@@ -272,6 +272,16 @@ def test_periods_by_a_guide_leave_the_prior_as_it_is_if_its_density_counts(
     assert p > SURE if guided else p < 1e-9
 
 
+@pytest.mark.parametrize("name", ["replaced", "grown"])
+def test_periods_by_a_guide_leave_the_posterior_as_it_is(name: str) -> None:
+    """Under a few answers, with the guide of others that is far too sure of a period."""
+    starts, others = reference("published")
+    target = Target(PUBLISHED, answers(3, 3), (3,), (1.0,))
+    target.__dict__["guide"] = Target(PUBLISHED, waves(), (24,), (1.0,)).guide
+    found = same(others, moved(ALL[name], starts, target, np.random.default_rng(8)))
+    assert min(found.values()) > SURE, found
+
+
 # What would be wrong is found
 
 

@@ -82,9 +82,15 @@ class Numbers:
         prior = grammar.prior("PER", "period")
         return by_periodogram(self.X[:count], self.y[:count], np.vectorize(prior.share, otypes=[float]))
 
+    @cached_property
+    def _firsts(self) -> dict[int, Numbers]:
+        return {len(self): self}
+
     def first(self, n: int) -> Numbers:
-        """The first n of them."""
-        return self if n == len(self) else Numbers(self.X[:n], self.y[:n], self.fixed[:n], self.own[:n])
+        """The first n of them, each time the same value, which knows its distances."""
+        if n not in self._firsts:
+            self._firsts[n] = Numbers(self.X[:n], self.y[:n], self.fixed[:n], self.own[:n])
+        return self._firsts[n]
 
     def log_evidence(
         self, grammar: Grammar, population: Population, ends: Sequence[int], shares: Sequence[float],
