@@ -1,7 +1,8 @@
-"""Several posteriors at once: rival models, and one model with its hyperparameters integrated out."""
+"""Several posteriors at once: rival models, one model with its hyperparameters integrated out, kernel programs."""
 
 from gainful.beliefs.integrated import Integrated
 from gainful.beliefs.models import Models
 from gainful.beliefs.parts import Part, Parts
+from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
 
-__all__ = ["Integrated", "Models", "Part", "Parts"]
+__all__ = ["Grammar", "Integrated", "KernelPrograms", "Models", "Moves", "Part", "Parts", "Program", "ProgramGrid"]
