@@ -31,7 +31,10 @@ def headline(found: Discovery) -> str:
     parts = [(_FURTHER.split(words)[0], p) for words, p in found.description.parts]
     sure = list(dict.fromkeys(words for words, p in parts if p >= 0.9))
     open_ = [words for words in dict.fromkeys(words for words, p in parts if 0.3 <= p < 0.9) if words not in sure]
+    some = [name for name, p in found.description.features.items() if p >= 0.9]
     said = f"Sure: {_joined(sure)}." if sure else "No part is sure."
+    if some and not sure:
+        said = f"Sure: {_joined(some)}, in one form or another."
     return f"{said} Perhaps: {_joined(open_)}." if open_ else said
 
 
