@@ -1,6 +1,6 @@
 """Sequential Monte Carlo over kernel programs against exact posteriors, at full size.
 
-    .venv/bin/python -P benchmarks/programs_exactness.py [seeds] [particles]     # -P: coverage.py beside it is another
+    .venv/bin/python benchmarks/programs_exactness.py [seeds] [particles]
 
 Leaves alone, with a known noise: probabilities of structures and the evidence by sums over fine grids of the numbers.
 Sums and products, with an unknown noise: by a million weighted draws from the prior, with their own error.
