@@ -165,6 +165,11 @@ FILES = {
             "the Delve archive of the University of Toronto, pumadyn family, pumadyn-32nm",
         ),
         DataFile(
+            "series13.csv",
+            "b679eb4629d4bc151e7a4273428a0cf0a356588b8f8a9c8fd319784d73dd7a79",
+            "Lloyd et al. 2014: the thirteen time series of automatic kernel search, in its public repository",
+        ),
+        DataFile(
             "taiwan_real_estate.csv",
             "807e77df802a28dbca3b3218b99b0e2fed28277b6e32c9fff505bec1a6586610",
             _uci("Real Estate Valuation", 477),

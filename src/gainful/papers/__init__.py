@@ -9,14 +9,14 @@ from gainful.lab import Experiment
 from gainful.lab import find as find_at
 from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
-from gainful.papers.lin2022 import airline, grid, sbc
+from gainful.papers.lin2022 import airline, grid, sbc, series
 
 __all__ = ["experiments", "find"]
 
 _MODULES = (
     *(approximation, artificial, benchmarks, preference),
     *(buoys, costs, dimensions, realestate),
-    *(airline, grid, sbc),
+    *(airline, grid, sbc, series),
 )
 
 
