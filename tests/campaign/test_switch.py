@@ -138,9 +138,9 @@ def test_bounds_are_bits_in_order(below, above):
 
 
 def test_switches_do_not_nest_and_have_goals():
-    with pytest.raises(gf.InvalidInput, match="goal"):
+    with pytest.raises(gf.InvalidInput, match="first"):
         gf.Switch(GOAL, gf.Learn())
-    with pytest.raises(gf.InvalidInput, match="goal"):
+    with pytest.raises(gf.InvalidInput, match="first"):
         gf.Switch(gf.Random(), gf.Learn())
 
 

@@ -343,6 +343,24 @@ def _values() -> None:
     case("Integrated", gf.Integrated, gp=("gp", MODEL), by=("nothing", "points"), inference=("none", None))
     case("Models", gf.Models, gps=("nothing", [MODEL, MODEL]), prior=("none", None), inference=("none", None))
     case("UnknownMean", gf.UnknownMean)
+    case("ChangePoint", gf.ChangePoint, before=("kernel", gf.SE()), after=("kernel", gf.SE()),
+         place=("real parameter", 0.0), width=("positive parameter", 1.0), column=("count or 0", 0))  # fmt: skip
+    uneven = {"nothing masked", "number objects"}
+    case("Grammar", gf.Grammar, productions=("nothing", {"SE": 1.0}), priors=("nothing", {}),
+         noise=("nothing", gf.Gamma()), inputs=("count", 1), also={"priors": {"empty dict"}})  # fmt: skip
+    case("Grammar.log_prior", gf.Grammar().log_prior, program=("nothing", "(SE 0.2)"))
+    case("Grammar.for_data", gf.Grammar.for_data, inputs=("count", 1))
+    case("Program", gf.Program, symbol=("nothing", "SE"), numbers=("nothing", (0.2,)), parts=("nothing", ()),
+         column=("count or 0", 0), also={"parts": {"empty list", "empty table", "no pairs"}})  # fmt: skip
+    case("Program.read", gf.Program.read, program=("nothing", "(SE 0.2)"))
+    case("Moves", gf.Moves, sweeps=("count or 0", 1), repeats=("count or 0", 1), step=("positive", 0.1),
+         leaps=("count or 0", 1), growing=("flag", True))  # fmt: skip
+    case("KernelPrograms", gf.KernelPrograms, grammar=("nothing", gf.Grammar()), particles=("count", 5),
+         space=("none", None), answers=("none", None), moves=("nothing", gf.Moves()), threshold=("nothing", 0.5),
+         inference=("none", None), also={"space": {"space"}})  # fmt: skip
+    case("ProgramGrid", gf.ProgramGrid, programs=("nothing", ["(SE 0.2)", "(LIN 0.1)", "(C 1.0)"]),
+         prior=("none", None), noise=("positive parameter", 0.1), space=("none", None), inference=("none", None),
+         also={"space": {"space"}, "noise": {"1.5", "int64(3)", *uneven}})  # fmt: skip
     case("GP", gf.GP, kernel=("kernel", gf.SE()), mean=("none", gf.Zero()), priors=("nothing", {}),
          space=("none", SPACE), also={"space": {"space"}, "kernel": {"None"}})  # fmt: skip
 
@@ -488,6 +506,10 @@ def _beliefs() -> None:
 
 def _goals() -> None:
     case("Learn", gf.Learn, about=("nothing", "function"))
+    case("Predictions", gf.Predictions, reference=("some places", X), weights=("none", None),
+         also={"reference": {"frame turned", "one column"}})  # fmt: skip
+    case("Switch", gf.Switch, first=("nothing", gf.Learn("model")), then=("nothing", gf.Learn()),
+         below=("nothing", 0.5), above=("nothing", 0.8), also={"above": {"1.5", "int64(3)"}})  # fmt: skip
     case("Level", gf.Level, value=("finite", 0.5), reference=("some places", X),
          also={"reference": {"None", "frame turned", "one column"}})  # fmt: skip
     case("a level that is scored", lambda reference: gf.Level(0.5, reference).score(JUDGED, LOOK, X),

@@ -61,10 +61,10 @@ class Acquisition(Protocol):
         ...
 
 
-def require_goal(goal: object) -> None:
+def require_goal(goal: object, argument: str = "goal") -> None:
     """Refuse what cannot score queries."""
     able = callable(getattr(goal, "score", None)) and not isinstance(goal, type)
-    require(able, "goal", "an acquisition such as Learn()", goal, "make one first")
+    require(able, argument, "an acquisition such as Learn()", goal, "make one first")
 
 
 def score_and_gradient(

@@ -21,7 +21,7 @@ from gainful.data import Query
 from gainful.inference.belief import Belief, Part, codes_for, parts_of, queries_of
 from gainful.inference.fantasy import own_queries
 from gainful.inference.posterior import Posterior
-from gainful.information.about import Region
+from gainful.information.about import Region, as_reference
 from gainful.information.region import AboutRegion, region_information
 from gainful.instruments import Instrument
 
@@ -52,8 +52,9 @@ class Predictions:
     weights: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        region = Region(self.reference, self.weights)
-        object.__setattr__(self, "reference", region.points)
+        points = as_reference(self.reference)
+        region = Region(points, self.weights)
+        object.__setattr__(self, "reference", points)
         object.__setattr__(self, "weights", region.weights)
 
     @property

@@ -66,9 +66,9 @@ class Switch:
     above: float = 0.8
 
     def __post_init__(self) -> None:
-        for goal in (self.first, self.then):
-            require_goal(goal)
-            require(not isinstance(goal, Switch), "goal", "goals that do not switch themselves", goal, "nest none")
+        for name, goal in (("first", self.first), ("then", self.then)):
+            require_goal(goal, name)
+            require(not isinstance(goal, Switch), name, "a goal that does not switch itself", goal, "nest none")
         bounds = self.below, self.above
         fine = all(is_number(each) and np.isfinite(each) for each in bounds) and 0.0 < self.below <= self.above
         require(fine, "below, above", "bits, 0 < below ≤ above", bounds, "0.5 and 0.8 are usual")

@@ -31,7 +31,7 @@ from gainful.parameters import Parametrised, Slot, positive
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
 
-_FAR = 10**9  # a column number that no table has
+FAR = 10**9  # a column number that no table has
 _STEP = 1e-3  # in theta, and
 _PART = 1e-4  # of the extent of the places: where pullbacks are by differences
 
@@ -271,7 +271,7 @@ class On(Kernel):
     def __post_init__(self) -> None:
         _require_kernel("base", self.base)
         listed = isinstance(self.dims, tuple) and len(self.dims) > 0
-        usable = listed and all((isinstance(d, str) and d) or (is_whole(d) and 0 <= d < _FAR) for d in self.dims)
+        usable = listed and all((isinstance(d, str) and d) or (is_whole(d) and 0 <= d < FAR) for d in self.dims)
         if not usable or len(set(self.dims)) < len(self.dims):
             raise InvalidInput(
                 "dims", "distinct column numbers (from 0) or dimension names", self.dims, "list each dimension once"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from gainful.checks import is_whole, require, require_kind
-from gainful.kernels.base import Kernel, Pullback, batched
+from gainful.kernels.base import FAR, Kernel, Pullback, batched
 from gainful.numerics.blas import dot
 from gainful.parameters import Slot, positive, real
 
@@ -38,8 +38,9 @@ class ChangePoint(Kernel):
     def __post_init__(self) -> None:
         for name in ("before", "after"):
             require_kind(name, getattr(self, name), Kernel, "a kernel", "such as SE(), not SE")
-        fine = is_whole(self.column) and self.column >= 0
+        fine = is_whole(self.column) and 0 <= self.column < FAR
         require(fine, "column", "the number of a column, from 0", self.column, "0 is the first")
+        object.__setattr__(self, "column", int(self.column))
         super().__post_init__()
 
     def groups(self) -> list[list[Slot]]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.beliefs.programs.guide import evenly
 from gainful.beliefs.programs.language import FORMS, Program
 from gainful.beliefs.programs.population import CODES, MOST, Population, program_of, rows_of
-from gainful.checks import as_rng, is_number, require, require_count
+from gainful.checks import as_rng, is_number, require, require_count, require_kind
 from gainful.priors import Gamma, LogNormal, Prior, Uniform
 
 __all__ = ["Grammar"]
@@ -93,6 +93,7 @@ class Grammar:
     def log_prior(self, program: Program | str) -> float:
         """The log density of a program with its numbers: −inf for one that the grammar cannot say."""
         said = Program.read(program) if isinstance(program, str) else program
+        require_kind("program", said, Program, "a program, or its text", "such as (+ (LIN 0.3) (SE 0.2))")
         return self.log_structure(said) + self.log_values(said)
 
     def log_structure(self, program: Program) -> float:

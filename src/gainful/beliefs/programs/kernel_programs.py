@@ -22,9 +22,10 @@ from gainful.beliefs.programs.moves import Answered
 from gainful.beliefs.programs.reading import Reader, labels_of, noisy
 from gainful.beliefs.programs.smc import Info, Moves, State
 from gainful.beliefs.programs.units import Units
-from gainful.checks import as_rng, is_number, listed, numbers, require, require_count, require_kind, require_positive
+from gainful.checks import as_rng, column_names, is_number, listed, numbers, require, require_count, require_kind
 from gainful.coordinates import Coordinates
 from gainful.data import Data
+from gainful.errors import InvalidInput
 from gainful.hyper.defaults import scale_of
 from gainful.hyper.unstated import readable
 from gainful.inference.posterior import warn_about
@@ -385,7 +386,7 @@ def _cost(n: int) -> float:
 
 def _require_answers(answers: Any) -> None:
     if answers is not None:
-        pair = listed(answers)
+        pair = listed(answers) if column_names(answers) is None else None
         fine = pair is not None and len(pair) == 2 and all(is_number(each) for each in pair) and pair[1] > 0.0
         require(fine, "answers", "their level and spread, such as (20.0, 5.0)", answers, "leave it out to learn it")
 
@@ -418,15 +419,20 @@ class ProgramGrid(_Programs):
         inference: Inference | None = None,
     ) -> None:
         given = listed(programs) or []
-        read = tuple(Program.read(each) if isinstance(each, str) else each for each in given)
+        remedy = 'for instance ["(LIN 0.3)", "(PER 0.5 0.1)"]'
+        try:
+            read = tuple(Program.read(each) if isinstance(each, str) else each for each in given)
+        except InvalidInput as trouble:
+            raise InvalidInput("programs", trouble.expected, trouble.got, remedy) from None
         fine = bool(read) and all(isinstance(each, Program) for each in read)
-        require(fine, "programs", "one or more programs", programs, 'for instance ["(LIN 0.3)", "(PER 0.5 0.1)"]')
+        require(fine, "programs", "one or more programs", programs, remedy)
         odds = np.full(len(read), 1.0) if prior is None else numbers("prior", prior, "probabilities")
         fine = odds.shape == (len(read),) and bool(np.all(np.isfinite(odds) & (odds > 0.0)))
         require(fine, "prior", f"{len(read)} positive probabilities", prior, "one for each program")
-        each = np.broadcast_to(numbers("noise", noise, "variances"), (len(read),))
-        for value in each:
-            require_positive("noise", float(value), "the variance of a reading")
+        given_noise = numbers("noise", noise, "positive variances")
+        fine = given_noise.shape in ((), (len(read),)) and bool(np.all(np.isfinite(given_noise) & (given_noise > 0.0)))
+        require(fine, "noise", f"a positive variance, or {len(read)} of them", noise, "one for each program")
+        each = np.broadcast_to(given_noise, (len(read),))
         if space is not None:
             require_places("space", space)
         method_for(Data().layout, inference)

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 from typing import Any, NamedTuple
 
-from gainful.checks import is_number, require
+from gainful.checks import is_number, is_whole, listed, require
 from gainful.errors import InvalidInput
 from gainful.kernels import SE, CentredLinear, ChangePoint, Constant, Kernel, Matern, Periodic, RationalQuadratic
+from gainful.kernels.base import FAR
 
 __all__ = ["FORMS", "Form", "Program"]
 
@@ -30,6 +32,10 @@ class Form(NamedTuple):
     kernel: Callable[..., Kernel]
     sees: bool = True
     commutes: bool = False
+
+    def wanted(self, symbol: str) -> str:
+        """What numbers a symbol has, in words."""
+        return f"{len(self.numbers)} numbers for {symbol}" + f", {' and '.join(self.numbers)}" * bool(self.numbers)
 
 
 FORMS: dict[str, Form] = {
@@ -66,24 +72,30 @@ class Program:
     column: int = 0
 
     def __post_init__(self) -> None:
-        form = _form(self.symbol)
-        own = f"{len(form.numbers)} numbers for {self.symbol}" + (
-            f", {' and '.join(form.numbers)}" * bool(form.numbers)
-        )
-        require(len(self.numbers) == len(form.numbers), "program", own, self.numbers, "such as (PER 0.5 0.1)")
-        joined = f"{form.joins} programs after {self.symbol}"
-        require(len(self.parts) == form.joins, "program", joined, len(self.parts), "such as (+ (LIN 0.3) (SE 0.2))")
+        known = isinstance(self.symbol, str) and self.symbol in FORMS
+        require(known, "symbol", f"one of {', '.join(FORMS)}", self.symbol, "Program.read('(SE 0.2)') reads a program")
+        form = FORMS[self.symbol]
+        numbers, parts = listed(self.numbers), listed(self.parts)
+        fine = numbers is not None and len(numbers) == len(form.numbers) and all(map(_is_finite, numbers))
+        require(fine, "numbers", form.wanted(self.symbol), self.numbers, "such as Program('PER', (0.5, 0.1))")
+        fine = parts is not None and len(parts) == form.joins and all(isinstance(each, Program) for each in parts)
+        require(fine, "parts", f"{form.joins} programs for {self.symbol}", self.parts, "make them first")
+        fine = is_whole(self.column) and 0 <= self.column < FAR
+        require(fine, "column", "the number of a column, from 0", self.column, "0 is the first")
+        object.__setattr__(self, "numbers", tuple(float(each) for each in numbers or ()))
+        object.__setattr__(self, "parts", tuple(parts or ()))
+        object.__setattr__(self, "column", int(self.column))
 
     @classmethod
-    def read(cls, text: str) -> Program:
+    def read(cls, program: str) -> Program:
         """The program that an s-expression says; × may be written *."""
-        if not isinstance(text, str):
-            raise InvalidInput("program", "an s-expression such as (+ (LIN 0.3) (SE 0.2))", text, "give it as text")
-        tokens = text.replace("(", " ( ").replace(")", " ) ").split()
-        program, rest = _read(tokens, text)
+        if not isinstance(program, str):
+            raise InvalidInput("program", "an s-expression such as (+ (LIN 0.3) (SE 0.2))", program, "give it as text")
+        tokens = program.replace("(", " ( ").replace(")", " ) ").split()
+        found, rest = _read(tokens, program)
         if rest:
-            raise InvalidInput("program", "one expression", text, f"what follows is {' '.join(rest)!r}")
-        return program
+            raise InvalidInput("program", "one expression", program, f"what follows is {' '.join(rest)!r}")
+        return found
 
     def __str__(self) -> str:
         return f"({' '.join([self._called, *map(repr, self.numbers), *map(str, self.parts)])})"
@@ -194,10 +206,8 @@ def _key(program: Program) -> tuple[Any, ...]:
     return program.structure, program.values
 
 
-def _form(symbol: str) -> Form:
-    if symbol not in FORMS:
-        raise InvalidInput("program", f"a symbol among {', '.join(FORMS)}", symbol, "check its spelling")
-    return FORMS[symbol]
+def _is_finite(value: object) -> bool:
+    return is_number(value) and isfinite(value)
 
 
 def _read(tokens: list[str], text: str) -> tuple[Program, list[str]]:
@@ -207,7 +217,9 @@ def _read(tokens: list[str], text: str) -> tuple[Program, list[str]]:
     symbol, _, at = _SPELLED.get(name, name).partition("@")
     if at and not at.isdecimal():
         raise InvalidInput("program", "the number of a column after @, from 0", name, "such as (SE@1 0.2)")
-    _form(symbol)
+    if symbol not in FORMS:
+        raise InvalidInput("program", f"a symbol among {', '.join(FORMS)}", symbol, "check its spelling")
+    form = FORMS[symbol]
     numbers, parts = [], []
     while rest and rest[0] != ")":
         if rest[0] == "(":
@@ -217,6 +229,9 @@ def _read(tokens: list[str], text: str) -> tuple[Program, list[str]]:
             numbers.append(_number(rest.pop(0), text))
     if not rest:
         raise InvalidInput("program", "as many ) as (", text, "check the brackets")
+    require(len(numbers) == len(form.numbers), "program", form.wanted(symbol), numbers, "such as (PER 0.5 0.1)")
+    joined = f"{form.joins} programs after {symbol}"
+    require(len(parts) == form.joins, "program", joined, len(parts), "such as (+ (LIN 0.3) (SE 0.2))")
     return Program(symbol, tuple(numbers), tuple(parts), int(at or 0)), rest[1:]
 
 
@@ -225,6 +240,6 @@ def _number(token: str, text: str) -> float:
         value = float(token)
     except ValueError:
         value = float("nan")
-    if not is_number(value) or value != value or abs(value) == float("inf"):
+    if not isfinite(value):
         raise InvalidInput("program", "numbers and expressions after a symbol", token, f"in {text}")
     return value

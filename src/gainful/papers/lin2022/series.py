@@ -157,7 +157,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 EXPERIMENT = Experiment(
     name="programs-series",
     title="Thirteen time series and their last tenth",
-    source="Lloyd et al. 2014, extrapolation; Lin 2022, sec. 6",
+    source="Lin 2022, sec. 6 (future work), and Lloyd et al. 2014",
     published={
         "automatic search for accuracy": ", ".join(f"{n} {s:g}" for n, s in zip(NAMES, _SEARCH, strict=True)),
         "squared exponential alone": ", ".join(f"{n} {s:g}" for n, s in zip(NAMES, _SMOOTH, strict=True)),
