@@ -48,8 +48,8 @@ def months(last: int | None = None) -> tuple[Array, Array]:
 
 def _settings(quick: bool) -> list[Setting]:
     runs = 1 if quick else _RUNS
-    short = [{"months": _LAST, "noise": noise, "repetition": r} for noise in _NOISES for r in range(runs)]
-    return [*short, *({"months": 144, "noise": "own", "repetition": r} for r in range(runs))]
+    short = [{"months": _LAST, "noise": noise, "repetition": r} for r in range(runs) for noise in _NOISES]
+    return [*({"months": 144, "noise": "own", "repetition": r} for r in range(runs)), *short]
 
 
 def _run(setting: Setting, seed: int) -> list[Row]:
