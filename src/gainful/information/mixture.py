@@ -112,6 +112,11 @@ class Several(NamedTuple):
 
 def several(belief: Belief, instrument: Instrument, places: ArrayLike | Predictive) -> Several:
     """What the parts that have weight see."""
+    held = isinstance(places, Predictive) and places.posterior is belief
+    if isinstance(places, Predictive) and held and instrument.query == "place" and instrument.outputs is None:
+        kept = np.flatnonzero(belief.weights > 0.0)
+        own = tuple(belief.instrument_of(s, instrument) for s in kept.tolist())
+        return Several(belief.weights[kept], own, places.mean[kept], places.variance[kept])
     return _seen(belief.each(instrument, places))
 
 
