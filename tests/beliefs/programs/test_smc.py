@@ -363,3 +363,18 @@ def test_a_matrix_that_has_a_factor_and_no_inverse_ends_no_search() -> None:
 def test_moves_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(gf.InvalidInput, match=next(iter(wrong))):
         gf.Moves(**wrong)
+
+
+def test_a_search_that_was_stuck_is_overtaken_by_another_from_the_prior():
+    """All particles of an earlier belief are smooth; at sixteen answers a new search finds the cycle."""
+    x = np.linspace(0.0, 30.0, 16)
+    y = 5.0 + np.sin(2 * np.pi * x / 7.0)
+    lab, space = gf.Point(name="lab"), gf.Space(gf.Real("x", 0.0, 30.0))
+    smooth = gf.KernelPrograms(gf.Grammar({"SE": 0.8, "×": 0.2}), particles=30, space=space)
+    few, all_ = (gf.Data().add(lab, x[:n, None], y[:n]) for n in (15, 16))
+    stuck = smooth.condition(few, rng=0)
+    still = gf.Moves(sweeps=1, repeats=0, leaps=0, growing=False)
+    model = gf.KernelPrograms(gf.Grammar.for_data(), particles=30, space=space, moves=gf.Moves(sweeps=10))
+    assert model.condition(all_, start=stuck, rng=1).probability("PER") > 0.9
+    frozen = gf.KernelPrograms(gf.Grammar({"SE": 0.8, "×": 0.2}), particles=30, space=space, moves=still)
+    assert frozen.condition(all_, start=stuck, rng=1).probability("PER") == 0.0

@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 
 _OFTEN = 16  # learned anew when there are a sixteenth more answers: a step is not dear while they are few
 _ROUNDING = 1e-12  # of a sum of probabilities
+_HOPELESS = 15.0  # nats of evidence by which a search may fall behind another and still count
 _OTHER = 2.0  # times: where places or answers spread by more or less than this beside the scale in use, it begins anew
 
 
@@ -211,19 +212,37 @@ class KernelPrograms(_Programs):
 
     def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """The programs that the data leaves, to be written down."""
-        several = tuple(instruments)
-        last = next(iter(deque(self.follow(data, several, start, rng), maxlen=1)), None)
-        return self.typical(data, several) if last is None else self.parts_at(last, data, several)
+        several, generator = tuple(instruments), as_rng(rng)
+        last = next(iter(deque(self.follow(data, several, start, generator), maxlen=1)), None)
+        if last is None:
+            return self.typical(data, several)
+        runs = [last]
+        if (
+            isinstance(start, ProgramBelief)
+            and last.state.units == start.units
+            and _is_time(len(start.data), len(data))
+        ):
+            # Particles that went on from few answers may all be near what those suggested. Another search, from the
+            # prior, counts by its evidence beside them, as independent runs do: `log_weight` has it.
+            runs += deque(self._followed(data, several, start.units, None, generator), maxlen=1)
+        runs.sort(key=lambda run: -run.state.log_evidence)
+        near = [run for run in runs if run.state.log_evidence > runs[0].state.log_evidence - _HOPELESS]
+        each = [part for run in near for part in self.parts_at(run, data, several).parts]
+        share = float(np.log(len(runs)))
+        return Parts(tuple(replace(part, log_weight=part.log_weight - share) for part in each))
 
     def follow(self, data: Data, instruments: Used = (), start: Start = None, rng: Seed = 0) -> Iterator[Progress]:
         """Step by step, for whoever wants to watch: `parts_at` says what is believed at any of them."""
-        generator = as_rng(rng)
+        return self._followed(data, instruments, None, start, as_rng(rng))
+
+    def _followed(
+        self, data: Data, instruments: Used, units: Units | None, start: Start, generator: np.random.Generator
+    ) -> Iterator[Progress]:
         several = _by_label(instruments, data)
         data = self._fitting(data)
         if not len(data):
             return
-        begun = self._begun(data, several, start, generator)
-        answers, state = begun
+        answers, state = self._begun(data, several, units, start, generator)
         stages = smc.portions(state.towards, len(answers)) or [len(answers)]
         costs = np.cumsum([_cost(n) for n in stages])
         for number, upto in enumerate(stages):
@@ -294,12 +313,13 @@ class KernelPrograms(_Programs):
         return replace(self.grammar, inputs=columns)
 
     def _begun(
-        self, data: Data, several: Mapping[str, Instrument], start: Start, rng: np.random.Generator
-    ) -> tuple[Answered, State]:
+        self, data: Data, several: Mapping[str, Instrument], given: Units | None, start: Start,
+        rng: np.random.Generator,
+    ) -> tuple[Answered, State]:  # fmt: skip
         """The answers in the order in which they count, and where the particles begin: at an earlier belief's, whose
         answers come first, or at the prior's."""
         labels = labels_of(several)
-        units = self._units(data, several.values(), self.answers)
+        units = given or self._units(data, several.values(), self.answers)
         usable = isinstance(start, ProgramBelief) and _fits(start, units, labels)
         known = _found_in(start.data, data) if usable else None  # type: ignore[union-attr]
         if known is not None:
@@ -321,6 +341,11 @@ class KernelPrograms(_Programs):
         return answers, _resumed(grammar, start, labels, answers, len(known), self.particles, units, rng)
 
 
+def _is_time(before: int, now: int) -> bool:
+    """Whether a search from the prior is due: at 8, 12, 16, 24, 32, 48 … answers."""
+    return any(before < n <= now or before == n == now for j in range(3, 20) for n in (2**j, 3 * 2 ** (j - 1)))
+
+
 def _resumed(
     grammar: Grammar, start: ProgramBelief, labels: Sequence[str], answers: Answered, done: int, particles: int,
     units: Units, rng: np.random.Generator,
@@ -329,11 +354,8 @@ def _resumed(
     noise = np.array([[own[label] for label in labels] for own in start.noises]).reshape(len(start.programs), -1)
     population = grammar.coded(start.programs, noise)
     weights = np.asarray(start.weights)
-    if len(weights) != particles:  # copies were merged: as many particles again, by weight
-        shares = np.zeros(max(particles, len(weights)))
-        shares[: len(weights)] = weights
-        counts = smc.residual_counts(shares, rng)[: len(weights)]
-        rows = np.repeat(np.arange(len(weights)), counts)
+    if len(weights) != particles:  # copies were merged, or another search was added: as many particles again
+        rows = np.repeat(np.arange(len(weights)), smc.residual_counts(weights, rng, particles))
         population, weights = population.take(rows), np.ones(len(rows))
     value = answers.log_evidence(grammar, population, (done,), (1.0,))
     with np.errstate(divide="ignore"):

@@ -118,16 +118,17 @@ def effective(log_weights: Array) -> float:
     return float(np.exp(2.0 * logsumexp(log_weights) - logsumexp(2.0 * log_weights)))
 
 
-def residual_counts(weights: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How many copies of each particle: ⌊k w⌋, and the rest by the residuals, so that E[copies] = k w (Liu & Chen
-    1998).
+def residual_counts(weights: Array, rng: np.random.Generator, total: int | None = None) -> NDArray[np.int64]:
+    """How many copies of each particle, of `total` (as many as there are): ⌊k w⌋, and the rest by the residuals, so
+    that E[copies] = k w (Liu & Chen 1998).
 
     By the weights, as printed in Lin 2022, the rest would be biased: of k = 2 particles with weights 0.6 and 0.4 the
     first would have 1.6 copies on average instead of 1.2.
     """
-    expected = len(weights) * weights / weights.sum()
+    size = len(weights) if total is None else total
+    expected = size * weights / weights.sum()
     counts = np.floor(expected + 1e-12).astype(np.int64)
-    left = len(weights) - int(counts.sum())
+    left = size - int(counts.sum())
     if left > 0:
         residual = np.maximum(expected - counts, 0.0)
         counts += rng.multinomial(left, residual / residual.sum())
