@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from gainful.inference.together import Model, Settled, prior_covariances, settle
 from gainful.instruments.base import Instrument
 from gainful.process import Process
 
-__all__ = ["Part", "Parts", "solve_all"]
+__all__ = ["Part", "Parts", "with_own"]
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,15 @@ class Part:
     log_weight: float
     model: int = 0
     program: str = ""
+
+
+class Weighed(NamedTuple):
+    """Which parts are left, their posteriors and weights, and the log evidence of all together."""
+
+    kept: list[int]
+    posteriors: list[Posterior]
+    weights: Array
+    log_evidence: float
 
 
 @dataclass(frozen=True)
@@ -76,28 +86,35 @@ class Parts:
         forms = [structure(each, several) for each in processes]
         models, used = [], []
         for part in self.parts:
-            own = {label: _with(each, part.instruments.get(label)) for label, each in known.items()}
+            own = {label: with_own(each, part.instruments.get(label)) for label, each in known.items()}
             process = forms[part.model].with_parameters(np.array(part.gp))
             seen = process.fitting(data.with_instruments({each: own[each.label] for each in data.instruments}))
             models.append((process.mean, process.kernel, seen))
             used.append(own)
-        solved = solve_all(models, inference)
+        weighed = self.weigh(models, inference)
+        numbers = [self.parts[s].model for s in weighed.kept]
+        kept = [used[s] for s in weighed.kept]
+        return Belief(weighed.posteriors, weighed.weights, kept, numbers, weighed.log_evidence)
+
+    def weigh(self, models: Sequence[Model], inference: Inference | None) -> Weighed:
+        """The posterior under each part's model, and its weight by the evidence; those under which inference does not
+        settle are left out, which is said."""
+        solved = _solved(models, inference)
         kept = [s for s, each in enumerate(solved) if each is not None]
         if len(kept) < len(solved):
             warnings.warn(
                 f"{len(solved) - len(kept)} of the {len(solved)} settings of the hyperparameters are left out of the "
                 "belief: inference does not settle there; answers that allow outliers may contradict the others",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         found = [warn_about(each) for each in solved if each is not None]
         logs = np.array([self.parts[s].log_weight + q.log_evidence for s, q in zip(kept, found, strict=True)])
         log_evidence = float(logsumexp(logs))
-        numbers = [self.parts[s].model for s in kept]
-        return Belief(found, np.exp(logs - log_evidence), [used[s] for s in kept], numbers, log_evidence)
+        return Weighed(kept, found, np.exp(logs - log_evidence), log_evidence)
 
 
-def solve_all(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
+def _solved(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
     """The posterior under each model of the same answers: the first from the beginning, the others from where all of
     them together have come from there. None where inference does not settle, as long as it does under one of them."""
     layout = models[0][2].layout
@@ -125,5 +142,5 @@ def solve_all(models: Sequence[Model], inference: Inference | None) -> list[Post
     return found
 
 
-def _with(instrument: Instrument, parameters: tuple[float, ...] | None) -> Instrument:
+def with_own(instrument: Instrument, parameters: tuple[float, ...] | None) -> Instrument:
     return instrument if parameters is None else instrument.with_parameters(np.array(parameters))

@@ -145,3 +145,14 @@ def test_a_cycle_of_two_equal_halves_is_told_by_the_shorter_period():
     assert belief.parts([[0.0]])[1].phrase == "a cycle that repeats every 6"
     other = grid.condition(gf.Data().add(gf.Point(0.05), t[:, None], even + uneven))
     assert other.periods()[0].tolist() == [12.0]
+
+
+def test_what_cannot_be_asked_of_a_structure_is_refused_in_words():
+    belief = gf.ProgramGrid(["(SE 1.0)"]).condition(gf.Data())
+    with pytest.raises(gf.InvalidInput, match="holds: expected one of C, LIN"):
+        belief.probability("FOO")
+    with pytest.raises(gf.InvalidInput, match="structure: expected one that is believed, such as SE"):
+        belief.numbers("(+ LIN PER)")
+    for model in (gf.ProgramGrid(["(SE 1.0)"]), gf.KernelPrograms(particles=5)):
+        with pytest.raises(gf.InvalidInput, match="data: expected a Data value"):
+            model.condition([[1.0]])

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from gainful.beliefs.programs import decomposition, description
 from gainful.beliefs.programs.decomposition import Component, Forecast
 from gainful.beliefs.programs.description import Description
-from gainful.beliefs.programs.language import Program
+from gainful.beliefs.programs.language import FORMS, Program
 from gainful.beliefs.programs.units import Units
 from gainful.beliefs.programs.words import Axis
+from gainful.checks import require
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments.base import Instrument
@@ -93,6 +94,8 @@ class ProgramBelief(Belief):
         >>> belief.probability("PER"), belief.probability(lambda program: program.size == 1)
         (0.5, 1.0)
         """
+        known = holds in FORMS if isinstance(holds, str) else callable(holds)
+        require(known, "holds", f"one of {', '.join(FORMS)}, or a function of a program", holds, 'such as "PER"')
         test = (lambda program: program.has(holds)) if isinstance(holds, str) else holds
         return float(sum(w for w, program in zip(self.weights, self.natural, strict=True) if test(program)))
 
@@ -100,6 +103,8 @@ class ProgramBelief(Belief):
         """The numbers of the programs of one structure, in the order of its canonical text and in the user's units,
         (P, numbers), and their weights (P,), which add up to one."""
         chosen = [i for i, program in enumerate(self.programs) if program.structure == structure]
+        some = ", ".join(list(self.structures)[:5])
+        require(bool(chosen), "structure", f"one that is believed, such as {some}", structure, "see structures")
         values = np.array([self.natural[i].canonical.values for i in chosen])
         return values, self.weights[chosen] / self.weights[chosen].sum()
 

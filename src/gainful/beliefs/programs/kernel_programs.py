@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from gainful.beliefs.learner import Learner, Seed, Start, Used
-from gainful.beliefs.parts import Part, Parts, solve_all
+from gainful.beliefs.parts import Part, Parts, with_own
 from gainful.beliefs.programs import smc
 from gainful.beliefs.programs.belief import ProgramBelief
 from gainful.beliefs.programs.grammar import Grammar
@@ -28,7 +28,6 @@ from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.hyper.defaults import scale_of
 from gainful.hyper.unstated import readable
-from gainful.inference.posterior import warn_about
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments.base import Instrument
@@ -95,7 +94,7 @@ class _Programs(Learner):
         learned = labels_of(known)
         programs, noises, used, models = [], [], [], []
         for part in parts.parts:
-            own = {label: _with(each, part.instruments.get(label)) for label, each in known.items()}
+            own = {label: with_own(each, part.instruments.get(label)) for label, each in known.items()}
             program = Program.read(part.program)
             process = Process(units.kernel(program), ConstantMean(units.level), {}, self.place)
             seen = data.with_instruments({each: own[each.label] for each in data.instruments})
@@ -103,14 +102,11 @@ class _Programs(Learner):
             programs.append(program)
             used.append(own)
             noises.append({label: _sd(own[label]) ** 2 / units.spread**2 for label in learned})
-        solved = solve_all(models, self.method)
-        kept = [s for s, each in enumerate(solved) if each is not None]
-        found = [warn_about(each) for each in solved if each is not None]
-        logs = np.array([parts.parts[s].log_weight + q.log_evidence for s, q in zip(kept, found, strict=True)])
-        log_evidence = float(logsumexp(logs))
+        weighed = parts.weigh(models, self.method)
+        kept = weighed.kept
         return ProgramBelief(
-            found, np.exp(logs - log_evidence), [used[s] for s in kept], [programs[s] for s in kept],
-            [noises[s] for s in kept], units, log_evidence,
+            weighed.posteriors, weighed.weights, [used[s] for s in kept], [programs[s] for s in kept],
+            [noises[s] for s in kept], units, weighed.log_evidence,
         )  # fmt: skip
 
     def _fitting(self, data: Data) -> Data:
@@ -145,10 +141,6 @@ def _units_in(parts: Parts) -> Units:
 def _gp_of(units: Units) -> tuple[float, ...]:
     ends = (end for pair in zip(units.middle, units.half, strict=True) for end in pair)
     return (units.level, units.spread, *ends)
-
-
-def _with(instrument: Instrument, parameters: tuple[float, ...] | None) -> Instrument:
-    return instrument if parameters is None else instrument.with_parameters(np.array(parameters))
 
 
 def _sd(instrument: Instrument) -> float:
@@ -398,6 +390,7 @@ def _found_in(some: Data, data: Data) -> NDArray[np.intp] | None:
 
 
 def _by_label(instruments: Used, data: Data) -> dict[str, Instrument]:
+    require_kind("data", data, Data, "a Data value", "for instance Data().add(Point(), X, y)")
     return {each.label: each for each in (*data.instruments, *instruments)}
 
 
