@@ -9,22 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["keep_blas_on_one_thread", "one_blas_thread", "one_blas_thread_in_new_processes"]
+__all__ = ["keep_blas_on_one_thread", "one_blas_thread_in_new_processes"]
 
 _VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread within, where threadpoolctl is installed; otherwise as the environment says."""
-    limits = _threadpool_limits()
-    with limits(1) if limits else nullcontext():
-        yield
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +49,7 @@ def one_blas_thread_in_new_processes() -> Iterator[None]:
 
 
 def _threadpool_limits() -> Any:
-    """threadpoolctl is no dependency of gainful; scikit-learn and others bring it along."""
+    """A worker of somebody's own cluster may lack it."""
     try:
         return import_module("threadpoolctl").threadpool_limits
     except ImportError:

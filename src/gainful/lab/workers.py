@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gainful import __version__
-from gainful.lab.blas import keep_blas_on_one_thread, one_blas_thread
+from gainful.lab.blas import keep_blas_on_one_thread
 from gainful.lab.experiment import Experiment, Setting
 from gainful.lab.registry import locate
 from gainful.lab.repetition import Outcome, Repetition, attempt, outcome_of
+from gainful.numerics.threads import one_blas_thread
 
 __all__ = ["Here", "Watcher", "Workers", "perform"]
 

@@ -16,5 +16,5 @@ def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread within. Entering takes some milliseconds."""
     from threadpoolctl import threadpool_limits  # looks through all loaded libraries
 
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1):
         yield
