@@ -2,8 +2,9 @@
 
 Lloyd et al. 2014 search greedily for the sum of products that has the best score; Lin 2022 names that search as what
 kernel programs come after. Printed are errors in units of the best of nine methods on each series, not the errors
-themselves. One of the nine is a squared exponential alone, which is run here too: the best of nine is then its error
-here divided by its printed multiple.
+themselves. One of the nine is linear regression, which has no settings and comes out the same for everybody: its error
+here, divided by its printed multiple, is the best of nine. (A squared exponential alone, also among the nine and run
+here too, depends on how it is fitted: the printed one has 471 on the airline's passengers, the one here 217.)
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ NAMES = (
 )  # fmt: skip
 _SEARCH = (1.14, 1.00, 1.40, 1.07, 1.00, 1.00, 2.98, 3.10, 1.00, 1.00, 2.16, 1.06, 3.03)
 _SMOOTH = (32.2, 1.61, 1.85, 3.03, 2.72, 4.13, 22.6, 8.46, 2.85, 1.08, 1.89, 1.66, 5.35)
+_LINE = (4.94, 1.07, 3.19, 1.02, 1.51, 4.93, 28.76, 4.31, 2.64, 3.52, 1.00, 1.96, 4.25)
 _PARTICLES, _WANTED, _AIM = 32, 1.44, 1.25
 _MANY = 300  # readings from which on a sweep is dear, and there are fewer
 
@@ -70,7 +72,7 @@ def _settings(quick: bool) -> list[Setting]:
 
 
 def _run(setting: Setting, seed: int) -> list[Row]:
-    """Programs, and a squared exponential alone with its numbers learned, as in the nine methods."""
+    """Programs; and of the nine methods a squared exponential alone with its numbers learned, and a straight line."""
     given = series(setting["series"])
     data = gf.Data().add(gf.Point(name="value"), given.x[:, None], given.y)
     few = len(given.y) < _MANY
@@ -84,6 +86,7 @@ def _run(setting: Setting, seed: int) -> list[Row]:
         {"method": "programs", "leading": next(iter(programs.structures)), "held": held, **_judged(programs, given)}
     ]
     rows.append({"method": "smooth", "leading": "SE", "held": None, **_judged(_smooth(given), given)})
+    rows.append({"method": "line", "leading": "LIN", "held": None, "error": _line(given)})
     return [*rows, {"method": "programs", "seconds": took}]
 
 
@@ -101,6 +104,12 @@ def _smooth(given: Series) -> gf.Belief:
     return gf.Belief([found.posterior], instruments=[{each.label: each for each in found.posterior.data.instruments}])
 
 
+def _line(given: Series) -> float:
+    """The error ahead of a straight line by least squares."""
+    slope, level = np.polyfit(given.x - given.x.mean(), given.y, 1)
+    return float(np.sqrt(np.mean((level + slope * (given.ahead - given.x.mean()) - given.held) ** 2)))
+
+
 def _judged(belief: gf.Belief, given: Series) -> Row:
     """The root of the mean squared error ahead, and the mean log density of what was held out."""
     X, lab = given.ahead[:, None], belief.data.instruments[0]
@@ -112,11 +121,11 @@ def _judged(belief: gf.Belief, given: Series) -> Row:
 def standardised(rows: Sequence[Row]) -> dict[str, float]:
     """The error of programs in units of the best of nine methods, for each series that there is."""
     out = {}
-    for name, smooth in zip(NAMES, _SMOOTH, strict=True):
+    for name, multiple in zip(NAMES, _LINE, strict=True):
         mine = column(list(rows), "error", series=name, method="programs")
-        alone = column(list(rows), "error", series=name, method="smooth")
-        if len(mine) and len(alone):
-            out[name] = float(mine[0] / (alone[0] / smooth))
+        line = column(list(rows), "error", series=name, method="line")
+        if len(mine) and len(line):
+            out[name] = float(mine[0] / (line[0] / multiple))
     return out
 
 
@@ -161,7 +170,8 @@ EXPERIMENT = Experiment(
     published={
         "automatic search for accuracy": ", ".join(f"{n} {s:g}" for n, s in zip(NAMES, _SEARCH, strict=True)),
         "squared exponential alone": ", ".join(f"{n} {s:g}" for n, s in zip(NAMES, _SMOOTH, strict=True)),
-        "not printed": "the errors themselves, of which these are multiples: see the module",
+        "linear regression": ", ".join(f"{n} {s:g}" for n, s in zip(NAMES, _LINE, strict=True)),
+        "not printed": "the errors themselves, of which these are multiples: linear regression tells the unit",
     },
     settings=_settings,
     run=_run,
