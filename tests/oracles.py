@@ -197,8 +197,12 @@ def log_likelihood(instrument: Any, answer: Any, f: Array) -> Array:
         z = (answer - f[..., 0]) / instrument.noise
         return -0.5 * z**2 - np.log(instrument.noise) - 0.5 * np.log(2.0 * np.pi)
     if kind == "Detection":
-        log_missed = log_ndtr(-f).sum(axis=-1)
-        return np.log(-np.expm1(np.minimum(log_missed, -1e-300))) if answer else log_missed
+        threshold, noise = instrument.threshold or 0.0, instrument.noise or 1.0
+        log_missed = log_ndtr((threshold - f) / noise).sum(axis=-1)
+        log_p = np.log(-np.expm1(np.minimum(log_missed, -1e-300))) if answer else log_missed
+        floor = instrument.guess if answer else instrument.lapse
+        careful = 1.0 - instrument.guess - instrument.lapse
+        return np.log(careful) + log_p if floor == 0.0 else np.log(floor + careful * np.exp(log_p))
     g = f[..., 0] - f[..., 1] if kind == "Preference" else f[..., 0]
     w = window(instrument, answer)
     log_p = _log_ndtr_between((w.lo - g) / w.noise, (w.hi - g) / w.noise)

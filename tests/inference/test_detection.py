@@ -74,6 +74,42 @@ def test_the_evidence_of_one_yes_is_its_predicted_probability(name: str) -> None
         assert gp.condition(one_set(k, True)).log_evidence == pytest.approx(predicted.log_prob([True])[0], rel=1e-7)
 
 
+CARELESS = {
+    "guesses": gf.Detection(0.1),
+    "lapses": gf.Detection(lapse=0.05),
+    "both": gf.Detection(0.02, 0.04),
+    "in a unit": gf.Detection(0.1, 0.05, threshold=0.4, noise=0.6),
+}
+
+
+@pytest.mark.parametrize("answer", [True, False])
+@pytest.mark.parametrize("tones", CARELESS)
+@pytest.mark.parametrize("name", BELIEFS)
+def test_ep_is_exact_for_one_careless_answer_of_two_places(name: str, tones: str, answer: bool) -> None:
+    """Guesses and lapses couple the places of a no as well: it keeps its block."""
+    kernel, mean = BELIEFS[name]
+    data = gf.Data().add(CARELESS[tones], PLACES[None, :2], [answer])
+    seen = [Seen(CARELESS[tones], answer, (0, 1))]
+    wanted = oracles.grid_moments(seen, mean(PLACES[:2]), kernel(PLACES[:2]), 0.06)
+    assert_moments(gf.GP(kernel, mean=mean).condition(data), wanted, 1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_detection_in_another_unit_is_the_same_detection(k: int) -> None:
+    """f in decibels with a spread of four, or f in units of that spread."""
+    plain = gf.GP(gf.SE(0.8, 2.0), mean=gf.LinearMean((0.5, -0.3), -0.5)).condition(
+        gf.Data().add(gf.Detection(0.05, 0.02), PLACES[None, :k], [True]).add(TONES, PLACES[None, 1:3], [False])
+    )
+    decibels = gf.GP(gf.SE(0.8, 2.0 * 16.0), mean=gf.LinearMean((2.0, -1.2), -2.0 + 10.0)).condition(
+        gf.Data()
+        .add(gf.Detection(0.05, 0.02, threshold=10.0, noise=4.0), PLACES[None, :k], [True])
+        .add(gf.Detection(threshold=10.0, noise=4.0), PLACES[None, 1:3], [False])
+    )
+    assert decibels.log_evidence == pytest.approx(plain.log_evidence, rel=1e-9)
+    np.testing.assert_allclose(decibels.mean(PLACES), 10.0 + 4.0 * plain.mean(PLACES), rtol=1e-8)
+    np.testing.assert_allclose(decibels.variance(PLACES), 16.0 * plain.variance(PLACES), rtol=1e-8)
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", BELIEFS)
 def test_a_no_is_a_no_at_every_place(name: str, k: int) -> None:

@@ -57,6 +57,10 @@ DATA = {
     "Binary, careless": gf.Data().add(gf.Binary(guess=0.2, lapse=0.03), X, [1, 0, 0, 1, 0, 1, 1, 0, 1]),
     "Preference": gf.Data().add(gf.Preference(noise=0.4), PAIRS, [True, False, False, True]),
     "Detection of 2": gf.Data().add(gf.Detection(), SETS[:, :2], [True, False, True]),
+    "Detection in a unit": gf.Data().add(gf.Detection(threshold=0.2, noise=0.7), SETS[:, :2], [True, False, True]),
+    "Detection, careless": gf.Data().add(
+        gf.Detection(0.1, 0.05, threshold=0.2, noise=0.7), SETS[:, :2], [True, False, True]
+    ),
     "Detection of 3": gf.Data().add(gf.Detection(), SETS[1:], [True, False]),
 }
 DATA["mixture"] = (

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 import gainful as gf
 from gainful.information.entropy import binary_entropy, conditional_entropy, interval_entropy, uniform_plus_normal
-from gainful.information.single import expected_set_entropy
+from gainful.information.single import expected_set_entropy, information_given
 
 SPREADS = [1e-3, 1e-2, 0.1, 0.6, 0.74, 0.76, 1.0, 3.0, 30.0, 1e3]  # times the noise
 
@@ -119,7 +119,7 @@ def test_information_of_intervals_equals_brute_force(spread, width):
 def test_conditional_entropy_of_a_pair_equals_brute_force(spread, rho):
     m = np.array([0.3, -0.6])
     v = spread**2 * np.array([[1.0, rho * 0.8], [rho * 0.8, 0.64]])
-    got = expected_set_entropy(m[None], v[None])[0]
+    got = expected_set_entropy(gf.Detection().channel(), m[None], v[None])[0]
     a, b = spread, 0.8 * spread
     cut = lambda centre, sd: np.unique(np.clip((np.array([-9.0, -4.0, 0.0, 4.0, 9.0]) - centre) / sd, -9, 9))  # noqa: E731
     x, w = np.polynomial.legendre.leggauss(60)
@@ -137,6 +137,23 @@ def test_conditional_entropy_of_a_pair_equals_brute_force(spread, rho):
         missed = ndtr(-(m[0] + a * z)) * ndtr(-(centre + sd * inner))
         total += weight * (share @ binary_entropy(missed))
     assert got == pytest.approx(total, abs=1e-7)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
+@pytest.mark.parametrize("rates", [(0.02, 0.02), (0.2, 0.0), (0.0, 0.1)])
+def test_information_of_a_careless_pair_in_decibels_equals_two_dimensional_integration(rho, rates):
+    guess, lapse = rates
+    tones = gf.Detection(guess, lapse, threshold=5.0, noise=4.0)
+    m, sd = np.array([3.0, 7.0]), np.array([6.0, 9.0])
+    cov = np.array([[1.0, rho], [rho, 1.0]]) * np.outer(sd, sd)
+    z, w = np.polynomial.hermite_e.hermegauss(180)
+    w = w / w.sum()
+    g = m + np.stack(np.meshgrid(z, z, indexing="ij"), axis=-1) @ np.linalg.cholesky(cov).T
+    no = lapse + (1 - guess - lapse) * np.prod(ndtr((5.0 - g) / 4.0), axis=-1)
+    total = w @ no @ w
+    wanted = binary_entropy(total) - w @ binary_entropy(no) @ w
+    got = information_given(tones, m[None], cov[None])
+    assert got[0] == pytest.approx(wanted, abs=1e-6)
 
 
 def test_a_set_of_one_place_is_a_yes_or_no_and_three_agree_with_sampling():

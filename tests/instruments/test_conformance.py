@@ -40,9 +40,10 @@ def test_open_intervals_obey_the_derivative_laws():
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("answer", [0.0, 1.0])
-def test_detection_derivatives_are_exact(k, answer):
+@pytest.mark.parametrize("instrument", [gf.Detection(), gf.Detection(0.1, 0.05, threshold=0.3, noise=0.7)], ids=str)
+def test_detection_derivatives_are_exact(k, answer, instrument):
     rng = np.random.default_rng(k)
-    instrument, y = gf.Detection(), np.full(2, answer)
+    y = np.full(2, answer)
     m = rng.normal(size=(2, k))
     A = rng.normal(size=(2, k, k))
     v = A @ np.swapaxes(A, 1, 2)

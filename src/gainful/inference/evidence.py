@@ -25,11 +25,11 @@ from gainful.inference.convergence import Convergence
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.sampled import smooth
-from gainful.inference.sites import Sites
+from gainful.inference.sites import Block, Sites
 from gainful.inference.solution import Inference, Solution, as_start
-from gainful.inference.sweep import cavity
+from gainful.inference.sweep import block_cavity, cavity
 from gainful.inference.together import Model, settle_models
-from gainful.instruments.base import Instrument
+from gainful.instruments.base import Instrument, Rows
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
@@ -142,10 +142,22 @@ def _by_cavities(data: Data, layout: Layout, state: Conditioned) -> tuple[Array,
     """Σ ∂ log Ẑ/∂θ over the answers that are not Gaussian, per instrument."""
     out = [np.zeros(i.size) for i in data.instruments]
     for instrument, owner, answers, rows in layout.sources:
-        if rows.shape[1] == 1 and not instrument.gaussian and instrument.size:
-            m, v = cavity(state, rows[:, 0])
-            out[owner] += instrument.pullback_theta(answers, m, v).sum(axis=0)
+        if instrument.gaussian or not instrument.size:
+            continue
+        for term in instrument.split(answers, rows):
+            alone = term.rows.shape[1] == 1
+            m, v = cavity(state, term.rows[:, 0]) if alone else block_cavity(state, _block_of(state, term.rows))
+            assert isinstance(term.likelihood, Instrument)
+            out[owner] += term.likelihood.pullback_theta(term.answers, m, v).sum(axis=0)
     return tuple(out)
+
+
+def _block_of(state: Conditioned, rows: Rows) -> Block:
+    """The sites of these coupled rows, in this order."""
+    known = {
+        int(own[0]): site for block in state.sites.blocks for own, site in zip(block.rows, block.precision, strict=True)
+    }
+    return Block(rows, np.stack([known[int(own[0])] for own in rows]))
 
 
 def _gaussian_noise(data: Data, layout: Layout, state: Conditioned, diagonal: Array) -> tuple[Array, ...]:

@@ -28,7 +28,7 @@ from gainful.inference.compressed import Compressed
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.sites import Block, Sites
 from gainful.inference.solution import is_block
-from gainful.instruments.base import Partition, Rows, Term
+from gainful.instruments.base import Instrument, Partition, Rows, Term
 from gainful.layout import Layout
 
 Array = NDArray[np.float64]
@@ -103,6 +103,12 @@ def block_cavity(state: Conditioned | Compressed, block: Block) -> tuple[Array, 
     return state.mean[block.rows] - np.einsum("nij,nj->ni", v, state.alpha[block.rows]), v
 
 
+def _noise(term: Term) -> float:
+    """Of the readings behind coupled answers; one where there are none."""
+    channel = term.likelihood.channel() if isinstance(term.likelihood, Instrument) else None
+    return 1.0 if channel is None else channel.noise
+
+
 def _symmetric(matrices: Any) -> Array:
     return np.asarray(0.5 * (matrices + np.swapaxes(matrices, 1, 2)))
 
@@ -173,8 +179,8 @@ def _update_block(
     log_z = p.log_z - 0.5 * log_ratio - 0.5 * np.einsum("ni,ni->n", alpha, m - prior)
     tilted = safe + safe @ p.d2 @ safe
     fitted = state.block_covariance(block.rows)
-    # Coupled likelihoods have unit noise: what is known to 1e-4 of that need not be matched any better.
-    scale = np.sqrt(np.maximum(np.diagonal(fitted, axis1=1, axis2=2), 1e-8))
+    # What is known to 1e-4 of the likelihood's own noise need not be matched any better.
+    scale = np.sqrt(np.maximum(np.diagonal(fitted, axis1=1, axis2=2), 1e-8 * _noise(term) ** 2))
     in_mean = np.abs(np.einsum("nij,nj->ni", safe, p.d1 - alpha)) / scale
     in_variance = np.abs(tilted - fitted) / (scale[:, :, None] * scale[:, None, :])
     in_variance[clipped] = 0.0

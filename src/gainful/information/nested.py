@@ -172,7 +172,7 @@ def conditional(channel: Channel, mean: Array, cov: Array) -> Array:
         return np.full(len(mean), of_reading(channel, np.array([channel.noise**2]))[0])
     g = cov - channel.noise**2 * np.eye(cov.shape[1])
     if channel.any_of:
-        return expected_set_entropy(mean, g)
+        return expected_set_entropy(channel, mean, g)
     known = conditional_entropy(channel)
     return np.zeros(len(mean)) if known is None else known.expected(mean[:, 0], np.maximum(g[:, 0, 0], 0.0))
 
@@ -288,7 +288,7 @@ def _answers(table: Array, channels: Sequence[Channel], sizes: Sequence[int]) ->
             flat = table.reshape(*head, -1, *tail)
             missed = np.take(flat, [0], axis=axis)
             table = np.concatenate([missed, flat.sum(axis=axis, keepdims=True) - missed], axis=axis)
-        elif channel.mix is not None:
+        if channel.mix is not None:
             table = np.moveaxis(np.moveaxis(table, axis, -1) @ channel.mix, -1, axis)
         axis += 1
     return table

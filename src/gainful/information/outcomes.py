@@ -29,6 +29,7 @@ from gainful.numerics.blas import matmul
 __all__ = ["Outcomes", "Size", "information_with_pending", "outcomes"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _BITS = 1.0 / float(np.log(2.0))
 _SOME = 400_000  # numbers at a time
@@ -134,7 +135,7 @@ def _drawn(readings: Readings, root: Array, count: int) -> tuple[Array, list[_Kn
             low = mine - channel.width * chance
             known.append(_Known(low, low + channel.width, np.ones(count), np.zeros(count)))
         else:
-            heard = np.any(r[:, rows.start : rows.stop] > 0.0, axis=1)
+            heard = np.any(r[:, rows.start : rows.stop] > channel.bounds[0], axis=1)
             bins = heard if channel.any_of else np.searchsorted(channel.bounds, mine)
             answer = bins if channel.mix is None else chance < channel.mix[bins.astype(int), 1]
             known.append(_named(channel, answer.astype(np.intp)))
@@ -155,18 +156,37 @@ def _within(readings: Readings, root: Array, known: list[_Known], start: Array, 
                 z[:, :, row] = start[:, None, row]
                 continue
             centre, sd = readings.mean[0, row] + z[:, :, :row] @ root[row, :row], float(root[row, row])
-            bottom = low
-            if channel.any_of:  # heard somewhere: here, if nowhere before and nowhere after
-                bottom = np.where((low == 0.0) & ~heard & (row == rows.stop - 1), 0.0, -np.inf)
+            bottom, top, within, beyond = low, high, inside, outside
+            if channel.any_of:
+                bottom, top, within, beyond = _of_set(channel, said, heard, row == rows.stop - 1)
             if sd > 0.0:
                 z[:, :, row], found = _between(
-                    u[:, :, row], (bottom - centre) / sd, (high - centre) / sd, inside, outside
+                    u[:, :, row], (bottom - centre) / sd, (top - centre) / sd, within, beyond
                 )
             else:
-                found = np.where((centre >= bottom) & (centre <= high), inside, outside)
+                found = np.where((centre >= bottom) & (centre <= top), within, beyond)
             mass *= found
-            heard |= centre + sd * z[:, :, row] > 0.0
+            if channel.any_of:
+                heard |= centre + sd * z[:, :, row] > channel.bounds[0]
     return z, mass
+
+
+def _of_set(channel: Channel, said: _Known, heard: Mask, last: bool) -> tuple[Array, Array, Array, Array]:
+    """What a set's answer says of one of its readings, when something was noticed before or not: between which ends,
+    and how likely it is there and elsewhere.
+
+    A careful no keeps every reading below the edge. Otherwise all but the last are free, and the last decides, if
+    nothing was noticed before: careful yeses need it above the edge, careless answers are only more or less likely.
+    """
+    edge, free = channel.bounds[0], np.full(heard.shape, np.inf)
+    yes, one = np.broadcast_to(said.low[:, None] == edge, heard.shape), np.ones(heard.shape)
+    if channel.mix is None:
+        bottom = np.where(yes & ~heard & last, edge, -np.inf)
+        return bottom, np.where(yes, np.inf, edge), one, np.zeros(heard.shape)
+    if not last:
+        return -free, free, one, one
+    noticed, missed = (np.where(yes, channel.mix[b, 1], channel.mix[b, 0]) for b in (1, 0))
+    return np.where(heard, -np.inf, edge), free, noticed, missed
 
 
 def _between(u: Array, a: Array, b: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
@@ -280,11 +300,12 @@ def _shares(channel: Channel, below: list[Array]) -> list[Array]:
 def _missed(pending: Outcomes, case: _Case) -> Array:
     """P(nothing of a set is heard | readings), (Q, J, M): the set's own values are drawn along with the readings."""
     shape, k = pending.weight.shape, case.mean.shape[1]
-    root = root_of(case.after - np.eye(k))
+    noise, edge = case.channel.noise, case.channel.bounds[0]
+    root = root_of(case.after - noise**2 * np.eye(k))
     own = ndtri(spread_out(int(np.prod(shape)), k, after=3 * pending.z.shape[2])).reshape(*shape, k)
     missed = np.ones((*shape, len(root)))
     for row in range(k):
-        missed *= ndtr(-case.mean[:, row] - case.moved(pending, row) - own @ root[:, row].T)
+        missed *= ndtr((edge - case.mean[:, row] - case.moved(pending, row) - own @ root[:, row].T) / noise)
     return missed
 
 

@@ -94,19 +94,28 @@ def _of_set(instrument: Instrument, m: Array, v: Array) -> Array:
     predicted = instrument.predict(m, v)
     assert isinstance(predicted, DiscreteAnswers)
     before = of_probabilities(predicted.log_probabilities)
-    return np.maximum(before - expected_set_entropy(m, v), 0.0)
+    channel = instrument.channel()
+    assert channel is not None
+    return np.maximum(before - expected_set_entropy(channel, m, v), 0.0)
 
 
-def expected_set_entropy(m: Array, v: Array) -> Array:
-    """E[h(1 − Π Φ(−g_j))] in bits for g ~ N(m, v), m (M, k) and v (M, k, k): of a set's yes/no answer given g."""
+def expected_set_entropy(channel: Channel, m: Array, v: Array) -> Array:
+    """E[H[yes or no | g]] in bits for g ~ N(m, v), m (M, k) and v (M, k, k): of a set's answer given g, which is a
+    careful no with probability Π Φ((edge − g_j)/noise)."""
     size = m.shape[1]
+    m, v = (m - channel.bounds[0]) / channel.noise, v / channel.noise**2
     chunk = max(1, _MOST_NODES // (_POINTS if size > 3 else (_PANELS * _per_panel(size)) ** size))
     expected = _by_points if size > 3 else _by_panels
-    parts = [expected(m[i : i + chunk], v[i : i + chunk]) for i in range(0, len(m), chunk)]
+    parts = [expected(channel, m[i : i + chunk], v[i : i + chunk]) for i in range(0, len(m), chunk)]
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _by_panels(m: Array, v: Array) -> Array:
+def _of_missed(channel: Channel, missed: Array) -> Array:
+    """The entropy in bits of a set's answer when nothing is noticed with this probability."""
+    return np.asarray(binary_entropy(channel.answers([missed, 1.0 - missed])[0]))
+
+
+def _by_panels(channel: Channel, m: Array, v: Array) -> Array:
     """Nested panels, each value given the ones before it.
 
     To 1e-7 bits for two places and 1e-5 for three.
@@ -123,7 +132,7 @@ def _by_panels(m: Array, v: Array) -> Array:
         weight = (weight[:, :, None] * weights).reshape(n, -1)
         older = np.broadcast_to(z[:, :, None, :], (*nodes.shape, j))
         z = np.concatenate([older, nodes[..., None]], axis=-1).reshape(n, -1, j + 1)
-    return np.einsum("nq,nq->n", weight, binary_entropy(np.exp(log_missed)))
+    return np.einsum("nq,nq->n", weight, _of_missed(channel, np.exp(log_missed)))
 
 
 def _per_panel(size: int) -> int:
@@ -131,12 +140,12 @@ def _per_panel(size: int) -> int:
     return 9 if size == 3 else 16
 
 
-def _by_points(m: Array, v: Array) -> Array:
+def _by_points(channel: Channel, m: Array, v: Array) -> Array:
     """The same over evenly spread points, folded so that the integrand is periodic: to 1e-3 bits for four places."""
     unit = 1.0 - np.abs(2.0 * evenly(_POINTS, m.shape[1], np.random.default_rng(0)) - 1.0)
     z = ndtri(np.clip(unit, 1e-15, 1.0 - 1e-15))
     g = m[:, None, :] + np.einsum("qj,nij->nqi", z, semidefinite_root(v))
-    return np.asarray(binary_entropy(np.exp(log_ndtr(-g).sum(axis=2))).mean(axis=1))
+    return np.asarray(_of_missed(channel, np.exp(log_ndtr(-g).sum(axis=2))).mean(axis=1))
 
 
 def _nodes(centre: Array, sd: Array, count: int) -> tuple[Array, Array]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from gainful.errors import InvalidInput, NumericalError
 from gainful.instruments import window
 from gainful.instruments.answers import DiscreteAnswers
-from gainful.instruments.base import Derivatives, Partition, YesNo
+from gainful.instruments.base import Derivatives, Partition
 from gainful.instruments.channel import Channel
-from gainful.instruments.conventional import unless_stated
-from gainful.parameters import Unstated, fraction, positive, real
+from gainful.instruments.thresholded import Thresholded
 
 Array = NDArray[np.float64]
 _SURE = 1e-150  # a spread below which the answer is certain
 
 
 @dataclass(frozen=True)
-class Binary(YesNo):
+class Binary(Thresholded):
     """P(yes | f) = guess + (1 − guess − lapse) Φ((f(x) − threshold)/noise).
 
     Pass or fail: whether f(x) + ε, ε ~ N(0, noise²), exceeds a threshold in the function's unit. Left out, threshold
@@ -33,42 +30,8 @@ class Binary(YesNo):
     that contradicts a confident belief then widens it, and its site has negative precision. Inference allows for that.
     """
 
-    guess: Any = fraction(0.0, "rate")
-    lapse: Any = fraction(0.0, "rate")
-    threshold: Any = unless_stated(real(0.0, "threshold"))
-    noise: Any = unless_stated(positive(1.0, "noise", zero=True))
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and self.noise is None:
-            object.__setattr__(self, "noise", Unstated(1.0))  # of a threshold in some unit, unknown in that unit
-        super().__post_init__()
-        if not self.guess + self.lapse < 1.0:
-            raise InvalidInput(
-                "guess + lapse", "a sum below 1", self.guess + self.lapse, "they are rates of careless answers"
-            )
-
     def channel(self) -> Channel:
-        guess, lapse = float(self.guess), float(self.lapse)
-        careless = None if self._plain else ((1.0 - guess, guess), (lapse, 1.0 - lapse))
-        return Channel(self._noise, (self._threshold,), careless)
-
-    def mentioned(self, answers: Array) -> Array:
-        return np.zeros(0) if self.threshold is None else np.array([self._threshold])
-
-    @property
-    def is_scaled(self) -> bool:
-        return self.threshold is not None and self.noise is not None
-
-    def _in_unit(self, shift: float, factor: float) -> Self:
-        return replace(self, threshold=(self._threshold - shift) / factor, noise=self._noise / factor)
-
-    @property
-    def _threshold(self) -> float:
-        return 0.0 if self.threshold is None else float(self.threshold)
-
-    @property
-    def _noise(self) -> float:
-        return 1.0 if self.noise is None else float(self.noise)
+        return Channel(self._noise, (self._threshold,), self._mixing)
 
     def _ends(self, answers: Array) -> tuple[Array, Array]:
         return window.half_line(answers, self._threshold)
@@ -77,23 +40,6 @@ class Binary(YesNo):
         z = (g - self._threshold) / max(self._noise, _SURE)
         log_phi = log_ndtr(np.where(answers == 1.0, z, -z))
         return log_phi if self._plain else self._weights(answers, log_phi)[0]
-
-    def _floor(self, answers: Array) -> Array:
-        return np.where(answers == 1.0, self.guess, self.lapse)
-
-    @property
-    def _plain(self) -> bool:
-        return bool(self.guess == 0.0 and self.lapse == 0.0)
-
-    def _weights(self, answers: Array, log_phi: Array) -> tuple[Array, Array, Array]:
-        """log Z and the shares of Z that come from careful (ω) and careless (1 − ω) answers."""
-        with np.errstate(divide="ignore"):
-            log_floor = np.log(self._floor(answers))
-        if not self.guess + self.lapse < 1.0:
-            raise NumericalError("guess and lapse rates that sum to 1 leave nothing to learn; give them tighter priors")
-        log_careful = np.log(1.0 - self.guess - self.lapse) + log_phi
-        log_z = np.logaddexp(log_floor, log_careful)
-        return log_z, np.exp(log_careful - log_z), np.exp(log_floor - log_z)
 
     def log_partition(self, answers: Array, m: Array, v: Array) -> Partition:
         probit = window.partition(*self._ends(answers), self._noise, m, v)
@@ -115,16 +61,10 @@ class Binary(YesNo):
         return Derivatives(log_p, careful * probit.d1, second, third)
 
     def pullback_theta(self, answers: Array, m: Array, v: Array) -> Array:
-        ends, yes = self._ends(answers), answers == 1.0
+        ends = self._ends(answers)
         probit = window.partition(*ends, self._noise, m, v)
         log_z, careful, _ = self._weights(answers, probit.log_z)
-        with np.errstate(over="ignore"):  # without a floor, where it is not used
-            phi, one = np.exp(probit.log_z - log_z), np.exp(-log_z)
-        columns = []
-        if self.guess > 0.0:
-            columns.append(self.guess * (1.0 - self.guess) * np.where(yes, one - phi, -phi))
-        if self.lapse > 0.0:
-            columns.append(self.lapse * (1.0 - self.lapse) * np.where(yes, -phi, one - phi))
+        columns = self._pullback_rates(answers, probit.log_z, log_z)
         if self.threshold is not None:
             columns.append(-careful * probit.d1)
         if self.noise is not None and self.noise > 0.0:
