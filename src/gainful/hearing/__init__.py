@@ -1,0 +1,1 @@
+"""The hearing test: what ears look like, which tone to play next, and when to stop."""
