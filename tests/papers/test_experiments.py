@@ -19,7 +19,9 @@ def test_each_is_found_by_its_name_and_has_repetitions_and_a_source(name: str) -
     assert experiment is EXPERIMENTS[name]
     assert find_at(address_of(experiment)) is experiment  # as another process finds it
     assert experiment.title
-    assert experiment.source.startswith(("Fletcher 2022, sec. ", "Houlsby et al. 2011, sec. ", "Lin 2022, sec. "))
+    assert experiment.source.startswith(
+        ("Fletcher 2022, sec. ", "Gardner 2018, ch. ", "Houlsby et al. 2011, sec. ", "Lin 2022, sec. ")
+    )
     assert experiment.published
     assert all(file in FILES or isinstance(file, DataFile) for file in experiment.data)
     quick, full = (len(repetitions_of(experiment, quick, seed=0)) for quick in (True, False))

@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 _FILE = "population.json"
 _ROUNDING = 25.0 / 12.0  # variance of what is rounded to 5 dB
 _YOUNGEST, _OLDEST = 1.0, 120.0
+_DEGREES = ((20.0, "normal"), (35.0, "mild"), (50.0, "moderate"), (80.0, "severe"), (np.inf, "profound"))
 
 
 class Curves(NamedTuple):
@@ -138,7 +139,7 @@ def _frequencies(frequencies: ArrayLike) -> Array:
 
 
 def _walk(phi: Array, knots: Array, lines: Array, ears: NDArray[np.int64]) -> Array:
-    """Fill in the weights of the knots at each place; the covariance (J, J) of a unit walk that is zero at the knots."""
+    """Fill in the weights of the knots at each place; the covariance (J, J) of a unit walk that is zero at knots."""
     inner = np.clip(phi, knots[0], knots[-1])
     after = np.clip(np.searchsorted(knots, inner, side="left"), 1, len(knots) - 1)
     share = (inner - knots[after - 1]) / (knots[after] - knots[after - 1])
@@ -175,7 +176,9 @@ def fit_population(
         by_age = _smoothed(np.tile(np.asarray(ages, dtype=float), 2), share, grid)
     names = tuple(_shape(each[:size], frequencies) for each in mean)
     roughness = _roughness(people, np.log2(np.asarray(frequencies, dtype=float)))
-    return Population(np.asarray(frequencies, dtype=float), weights, mean, cov, roughness, grid, by_age, names, provenance)
+    return Population(
+        np.asarray(frequencies, dtype=float), weights, mean, cov, roughness, grid, by_age, names, provenance
+    )
 
 
 def _expected(rows: Array, classes: int, rng: np.random.Generator) -> tuple[Array, Array, Array, float, Array]:
@@ -236,9 +239,19 @@ def _shape(curve: Array, frequencies: Sequence[float]) -> str:
     average = np.mean([np.interp(np.log2(f), np.log2(hertz), curve) for f in (500.0, 1000.0, 2000.0, 4000.0)])
     worst = int(np.argmax(curve))
     notch = 0 < worst < len(curve) - 1 and hertz[worst] >= 3000.0 and curve[worst] - curve[-1] >= 5.0
-    degree = next(word for end, word in ((20, "normal"), (35, "mild"), (50, "moderate"), (80, "severe"), (999, "profound"))
-                  if average < end)  # fmt: skip
+    degree = next(word for end, word in _DEGREES if average < end)
     slope = high - low
-    form = "notched" if notch and curve[worst] - low >= 12.0 else (
-        "steeply sloping" if slope >= 35.0 else "sloping" if slope >= 12.0 else "rising" if slope <= -5.0 else "flat")
+    form = (
+        "notched"
+        if notch and curve[worst] - low >= 12.0
+        else (
+            "steeply sloping"
+            if slope >= 35.0
+            else "sloping"
+            if slope >= 12.0
+            else "rising"
+            if slope <= -5.0
+            else "flat"
+        )
+    )
     return f"{degree}, {form}"

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.hearing.population import fit_population
+from gainful.hearing import fit_population
 from gainful.lab import data_file
 
 __all__ = ["People", "people"]
@@ -60,9 +60,10 @@ def main() -> None:
     known = people(held=False)
     found = fit_population(
         known.both, known.frequencies.tolist(), _CLASSES, known.ages,
-        provenance=f"A mixture of {_CLASSES} normal distributions, fitted to both ears of {len(known.both)} people of the "
-        "National Health and Nutrition Examination Survey (NHANES, 1999 to 2020; public domain), by gainful.hearing."
-        f"fit_population. One person in {_HELD}, those whose number is divisible by it, was left out for testing.",
+        provenance=f"A mixture of {_CLASSES} normal distributions, fitted to both ears of {len(known.both)} people of "
+        "the National Health and Nutrition Examination Survey (NHANES, 1999 to 2020; public domain), by "
+        f"gainful.hearing.fit_population. One in {_HELD}, those whose number is divisible by it, was left out for "
+        "testing.",
     )  # fmt: skip
     Path(sys.argv[1]).write_text(json.dumps(found.stored(), separators=(",", ":")) + "\n", encoding="utf-8")
     for weight, name, mean in zip(found.weights, found.names, found.mean, strict=True):

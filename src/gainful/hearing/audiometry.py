@@ -1,0 +1,255 @@
+"""The hearing test itself: which tone to play next, and when enough is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.campaign.lines import Lines, Mark, to_text
+from gainful.checks import is_number, listed, require, require_choice, require_count, require_kind, require_whole
+from gainful.errors import JournalError
+from gainful.hearing.belief import Heard, Threshold, ThresholdBelief, Tone, believe
+from gainful.hearing.expectations import FREQUENCIES, LEVELS, expected_listeners
+from gainful.hearing.population import Population
+
+__all__ = ["HearingTest"]
+
+Array = NDArray[np.float64]
+
+_GOALS = ("thresholds", "diagnosis", "both")
+_SCHEMA = 1
+_GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
+
+
+class HearingTest:
+    """Ask for a tone, play it, tell whether it was heard, until the thresholds or the kind of ear are known.
+
+    ears         their names, one or two
+    frequencies  in Hz, that the audiogram is to have; `levels` in dB HL that the audiometer can play
+    age          in years, where it is known
+    spread       of the psychometric function in dB, `guess` and `lapse` rates: learned where they are None
+    goal         "thresholds", "diagnosis" (the kind of ear), or "both": diagnose first, then measure
+    precision    a test for thresholds ends when each is within so many dB of what is reported, with probability `sure`;
+                 one for a diagnosis when a kind of ear has that probability
+    most         tones at most
+    catch        the share of trials that are silent, to see whether the listener guesses
+    journal      a file that every answer is written to; one that exists already is gone on with
+
+    >>> test = HearingTest(age=70)
+    >>> tone = test.ask()
+    >>> test.tell(tone, heard=True)
+    >>> [threshold.frequency for threshold in test.audiogram()][:2]
+    [500.0, 1000.0]
+    """
+
+    def __init__(
+        self,
+        ears: Sequence[str] | str = "ear",
+        *,
+        frequencies: Sequence[float] = FREQUENCIES,
+        levels: Sequence[float] = LEVELS,
+        age: float | None = None,
+        spread: float | None = None,
+        guess: float | None = None,
+        lapse: float | None = None,
+        goal: str = "thresholds",
+        precision: float = 5.0,
+        sure: float = 0.95,
+        most: int = 150,
+        catch: float = 0.0,
+        seed: int = 0,
+        population: Population | None = None,
+        journal: str | Path | None = None,
+    ) -> None:
+        self.ears = _names(ears)
+        self.frequencies = _several("frequencies", frequencies, 20.0, 20_000.0, "Hz")
+        self.levels = _several("levels", levels, -30.0, 130.0, "dB HL")
+        require_choice("goal", goal, _GOALS, "what the test is for")
+        require(is_number(precision) and precision > 0.0, "precision", "decibels above zero", precision, "5 is usual")
+        require(
+            is_number(sure) and 0.5 <= sure < 1.0, "sure", "a probability from 0.5 to below 1", sure, "0.95 is usual"
+        )
+        require(is_number(catch) and 0.0 <= catch <= 0.5, "catch", "a share from 0 to 0.5", catch, "0.1 is one in ten")
+        if population is not None:
+            require_kind(
+                "population", population, Population, "a Population", "leave it out for the one that comes along"
+            )
+        self.goal, self.precision, self.sure, self.catch = goal, float(precision), float(sure), float(catch)
+        self.most = require_count("most", most, 1, "tones")
+        self.seed = require_whole("seed", seed, 0, "any whole number from 0")
+        self.age = age
+        self.population = Population.load() if population is None else population
+        self.population.at_age(age)
+        self._listeners = expected_listeners(spread, guess, lapse)
+        self._stated = {"spread": spread, "guess": guess, "lapse": lapse}
+        self._heard: list[Heard] = []
+        self._belief: ThresholdBelief | None = None
+        self._mark, self._path = Mark(), None if journal is None else Path(journal)
+        if self._path is not None:
+            self._open(self._path)
+
+    @property
+    def answers(self) -> tuple[Heard, ...]:
+        """The tones so far, and whether each was heard."""
+        return tuple(self._heard)
+
+    @property
+    def belief(self) -> ThresholdBelief:
+        """What the answers say about thresholds, kinds of ears and the listener."""
+        if self._belief is None:
+            self._belief = believe(self.population, self._listeners, self._heard, self.age)
+        return self._belief
+
+    @property
+    def done(self) -> str:
+        """Why the test is over, in words; nothing while it is not."""
+        if len(self._heard) >= self.most:
+            return f"{self.most} tones were played"
+        likeliest, chance = next(iter(self.belief.diagnosis.items()))
+        if self.goal == "diagnosis":
+            return f"the kind of ear is known: {likeliest}, {chance:.0%}" if chance >= self.sure else ""
+        if bool(np.all(self._known() >= self.sure)):
+            return f"every threshold is known to ±{self.precision:g} dB with {self.sure:.0%}"
+        return ""
+
+    def _known(self) -> Array:
+        return self.belief.within(*self._grid(), self.precision)
+
+    def _grid(self) -> tuple[Array, NDArray[np.int64]]:
+        ears = np.arange(len(self.ears))
+        return np.tile(self.frequencies, len(ears)), np.repeat(ears, len(self.frequencies))
+
+    def ask(self) -> Tone | None:
+        """The tone that tells most, or None when the test is over. Asked again before an answer, it is the same."""
+        if self.done:
+            return None
+        frequencies, ears = self._grid()
+        if self.catch and np.random.default_rng([self.seed, len(self._heard)]).random() < self.catch:
+            last = self._heard[-1].tone if self._heard else Tone(float(frequencies[0]), None, 0)
+            return Tone(last.frequency, None, last.ear)
+        diagnosing = self.goal == "diagnosis" or (
+            self.goal == "both" and next(iter(self.belief.diagnosis.values())) < self.sure
+        )
+        score = self.belief.about_class if diagnosing else self.belief.information
+        bits = score(frequencies, self.levels, ears)
+        j, i = np.unravel_index(int(np.argmax(np.round(bits, 9))), bits.shape)
+        return Tone(float(frequencies[j]), float(self.levels[i]), int(ears[j]))
+
+    def tell(self, tone: Tone, heard: bool) -> None:
+        """Whether a tone was heard: the one that was asked for, or any other that was played."""
+        require_kind("tone", tone, Tone, "a Tone", "such as the one that ask() gives")
+        fine = is_number(tone.frequency) and 20.0 <= tone.frequency <= 20_000.0
+        require(fine, "tone", "a frequency from 20 to 20000 Hz", tone.frequency, "frequencies are in Hz")
+        fine = tone.level is None or (is_number(tone.level) and -30.0 <= tone.level <= 130.0)
+        require(fine, "tone", "a level from −30 to 130 dB HL, or None for silence", tone.level, "levels are in dB HL")
+        require(
+            tone.ear in range(len(self.ears)), "tone", f"an ear below {len(self.ears)}", tone.ear, "ears count from 0"
+        )
+        require(isinstance(heard, bool | np.bool_), "heard", "True or False", heard, "whether they said they heard it")
+        level = None if tone.level is None else float(tone.level)
+        new = Heard(Tone(float(tone.frequency), level, int(tone.ear)), bool(heard))
+        self._write([_as_record(new)])
+        before = self._belief
+        self._heard.append(new)
+        self._belief = believe(self.population, self._listeners, self._heard, self.age, before)
+
+    def undo(self) -> Heard | None:
+        """Take the last answer back; the one that it was, or None where there was none."""
+        if not self._heard:
+            return None
+        self._write([{"undone": len(self._heard)}])
+        self._belief = None
+        return self._heard.pop()
+
+    def audiogram(self, level: float = 0.9) -> list[Threshold]:
+        """The thresholds at the test's frequencies, ear by ear, with intervals of this probability."""
+        return self.belief.thresholds(*self._grid(), level)
+
+    def describe(self) -> str:
+        """The audiogram and the kind of ear in words."""
+        lines = [f"After {len(self._heard)} tones{' (' + self.done + ')' if self.done else ''}:"]
+        for ear, name in enumerate(self.ears):
+            lines.append(f"\n{name}, thresholds in dB HL, with intervals of 90 %:")
+            lines += [
+                f"  {t.frequency:6.0f} Hz  {t.median:5.0f}  ({t.low:.0f} to {t.high:.0f})"
+                for t in self.audiogram()
+                if t.ear == ear
+            ]
+        kinds = [f"{name} {chance:.0%}" for name, chance in self.belief.diagnosis.items() if chance >= 0.05]
+        lines.append(f"\nKind of ear: {'; '.join(kinds)}.")
+        lines.append(f"Answers spread over {self.belief.spread:.1f} dB.")
+        if self.belief.guessing >= _GUESSES:
+            lines.append(
+                f"The listener seems to guess: yes to about {self.belief.guessing:.0%} of what cannot be heard."
+            )
+        return "\n".join(lines)
+
+    def _open(self, path: Path) -> None:
+        """Begin a journal, or replay the one that is there."""
+        try:
+            with Lines(path, wait=5.0, create=True) as lines:
+                content = lines.read(Mark())
+                assert content is not None
+                if content.damage is not None:
+                    reason = f"line {content.damage.line} {content.damage.reason}"
+                    raise JournalError(f"{path}: {reason}; take a copy and delete what follows it")
+                if not content.records:
+                    self._mark = lines.write([to_text(self._settings())], Mark())
+                    return
+        except (OSError, BlockingIOError) as trouble:
+            raise JournalError(f"{path}: {trouble}") from None
+        first, *rest = content.records
+        if first != self._settings():
+            raise JournalError(f"{path} is of another test, {first}; give it the same arguments, or another file")
+        for record in rest:
+            if "undone" in record:
+                self._heard.pop()
+            else:
+                self._heard.append(Heard(Tone(record["frequency"], record["level"], record["ear"]), record["heard"]))
+        self._mark = content.mark
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "hearing test": _SCHEMA, "ears": list(self.ears), "frequencies": list(self.frequencies),
+            "levels": list(self.levels), "age": self.age, **self._stated, "goal": self.goal,
+            "precision": self.precision, "sure": self.sure, "most": self.most, "catch": self.catch, "seed": self.seed,
+            "population": self.population.provenance,
+        }  # fmt: skip
+
+    def _write(self, records: Sequence[dict[str, Any]]) -> None:
+        if self._path is None:
+            return
+        try:
+            with Lines(self._path, wait=5.0) as lines:
+                since = lines.read(self._mark)
+                if since is None or since.records:
+                    raise JournalError(f"{self._path} was written to by somebody else since; open the test again")
+                self._mark = lines.write([to_text(each) for each in records], self._mark)
+        except (OSError, BlockingIOError) as trouble:
+            raise JournalError(f"{self._path}: {trouble}; nothing was written") from None
+
+
+def _as_record(heard: Heard) -> dict[str, Any]:
+    return {"frequency": heard.tone.frequency, "level": heard.tone.level, "ear": heard.tone.ear, "heard": heard.yes}
+
+
+def _names(ears: Any) -> tuple[str, ...]:
+    names = (ears,) if isinstance(ears, str) else tuple(listed(ears) or ())
+    fine = (
+        1 <= len(names) <= 2 and all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
+    )
+    require(fine, "ears", "the names of one ear or two", ears, 'such as ("right", "left")')
+    return names
+
+
+def _several(argument: str, values: Any, low: float, high: float, unit: str) -> tuple[float, ...]:
+    given = listed(values) or []
+    fine = (
+        bool(given) and all(is_number(each) and low <= each <= high for each in given) and len(set(given)) == len(given)
+    )
+    require(fine, argument, f"numbers from {low:g} to {high:g} {unit}, each once", values, "leave it out for the usual")
+    return tuple(float(each) for each in given)

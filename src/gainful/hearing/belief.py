@@ -1,0 +1,276 @@
+"""What is believed about somebody's thresholds after some tones.
+
+The belief is a mixture: of classes of ears (`population.py`) and of listeners (`expectations.py`), each with a Gaussian
+process over the threshold curves and weighed by its evidence. An answer is yes with probability
+
+    guess + (1 − guess − lapse) Φ((level − t(φ))/spread)
+
+so a louder tone is never less audible, and what an answer tells about the curve it tells about t at its own place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp, xlogy
+
+from gainful.checks import is_number, require
+from gainful.errors import ConvergenceWarning
+from gainful.hearing.expectations import Listeners
+from gainful.hearing.population import Curves, Population
+from gainful.hearing.settling import GRID, Settled, settle
+
+__all__ = ["Heard", "Threshold", "ThresholdBelief", "Tone", "believe"]
+
+Array = NDArray[np.float64]
+
+_UNSETTLED = 1e-2  # a share of the weight that may be under classes where EP has not settled
+_BITS = 1.0 / float(np.log(2.0))
+
+
+class Tone(NamedTuple):
+    """A tone to be played: frequency in Hz, level in dB HL (None for silence, to see who guesses), ear 0 or 1."""
+
+    frequency: float
+    level: float | None
+    ear: int = 0
+
+
+class Heard(NamedTuple):
+    """A tone that was played, and whether it was heard."""
+
+    tone: Tone
+    yes: bool
+
+
+class Threshold(NamedTuple):
+    """At a frequency of an ear: the median threshold in dB HL, and the ends of the interval that holds it."""
+
+    frequency: float
+    ear: int
+    median: float
+    low: float
+    high: float
+
+
+class _Place(NamedTuple):
+    frequency: float
+    ear: int
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdBelief:
+    """Weighted classes and listeners, each with its thresholds; see `believe`.
+
+    weights  of the classes and listeners, (K, Q)
+    """
+
+    population: Population
+    listeners: Listeners
+    weights: Array
+    log_evidence: float
+    tested: tuple[_Place, ...]
+    settled: Settled
+    _last: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def classes(self) -> Array:
+        """The probability of each class of the population, (K,)."""
+        return np.asarray(self.weights.sum(axis=1))
+
+    @cached_property
+    def diagnosis(self) -> dict[str, float]:
+        """How probable each kind of ear is, the likeliest first."""
+        found: dict[str, float] = {}
+        for name, weight in zip(self.population.names, self.classes, strict=True):
+            found[name] = found.get(name, 0.0) + float(weight)
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    @property
+    def guessing(self) -> float:
+        """The expected share of yeses to nothing."""
+        return float(self.weights.sum(axis=0) @ self.listeners.guess)
+
+    @property
+    def spread(self) -> float:
+        """The expected spread of the psychometric function, in dB: the mean of its logarithm."""
+        return float(np.exp(self.weights.sum(axis=0) @ np.log(self.listeners.spread)))
+
+    def densities(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """Of the threshold at each place under each class and listener, (J, K, Q, G): masses on the grid of levels."""
+        places, _ = _places(frequencies, ears)
+        if self._last and self._last[0] == places:  # a trial asks for the same places several times
+            return self._last[1]
+        found = self._densities(places)
+        self._last[:] = [places, found]
+        return found
+
+    def _densities(self, places: list[_Place]) -> Array:
+        K, Q = self.weights.shape
+        out = np.empty((len(places), K, Q, len(GRID)))
+        known = {place: i for i, place in enumerate(self.tested)}
+        new = [j for j, place in enumerate(places) if place not in known]
+        for j, place in enumerate(places):
+            if place in known:
+                out[j] = self.settled.marginal[:, known[place]].reshape(K, Q, -1)
+        if new:
+            mean, variance = self._elsewhere([places[j] for j in new])
+            z = (GRID - mean[..., None]) / np.sqrt(variance)[..., None]
+            some = np.exp(-0.5 * z**2)
+            out[new] = some / some.sum(axis=-1, keepdims=True)
+        return out
+
+    def _elsewhere(self, asked: Sequence[_Place]) -> tuple[Array, Array]:
+        """Mean and variance (J, K, Q) at places without tones, by what those with tones say."""
+        K, Q = self.weights.shape
+        T = len(self.tested)
+        both = _curves(self.population, [*self.tested, *asked])
+        cross, inner = both.cov[:, T:, :T], both.cov[:, :T, :T]
+        own = np.diagonal(both.cov, axis1=1, axis2=2)[:, T:]
+        if not T:
+            shape = len(asked), K, Q
+            return (np.broadcast_to(each.T[:, :, None], shape) for each in (both.mean, own))  # type: ignore[return-value]
+        precision = self.settled.precision.reshape(K, Q, T)
+        pull = self.settled.shift.reshape(K, Q, T) - precision * self.settled.mean.reshape(K, Q, T)
+        mean = both.mean[:, T:, None] + np.einsum("kjt,kqt->kjq", cross, pull)
+        grow = np.eye(T) + precision[..., None] * inner[:, None]
+        taken = np.linalg.solve(grow, precision[..., None] * np.swapaxes(cross, 1, 2)[:, None])
+        variance = own[:, :, None] - np.einsum("kjt,kqtj->kjq", cross, taken)
+        return np.swapaxes(mean, 0, 1), np.swapaxes(np.maximum(variance, 1e-6), 0, 1)
+
+    def marginals(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """Of the threshold at each place, (J, G): masses on the grid of levels."""
+        return np.einsum("jkqg,kq->jg", self.densities(frequencies, ears), self.weights)
+
+    def mean(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """The expected threshold at each place, (J,), in dB HL."""
+        return np.asarray(self.marginals(frequencies, ears) @ GRID)
+
+    def thresholds(self, frequencies: ArrayLike, ears: ArrayLike | None = None, level: float = 0.9) -> list[Threshold]:
+        """Medians, with the central intervals that hold the threshold with this probability."""
+        require(is_number(level) and 0.0 < level < 1.0, "level", "a probability", level, "0.9 is usual")
+        places, _ = _places(frequencies, ears)
+        tails = np.array([0.5, 0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        ends = [quantiles(mass, tails) for mass in self.marginals(frequencies, ears)]
+        return [Threshold(*place, *(float(x) for x in end)) for place, end in zip(places, ends, strict=True)]
+
+    def within(self, frequencies: ArrayLike, ears: ArrayLike | None = None, precision: float = 5.0) -> Array:
+        """The probability that each threshold is within so many dB of its median, (J,)."""
+        out = []
+        for mass in self.marginals(frequencies, ears):
+            middle = quantiles(mass, np.array([0.5]))[0]
+            out.append(upto(mass, middle + precision) - upto(mass, middle - precision))
+        return np.array(out)
+
+    def information(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """Bits that the answer to each tone would tell about the threshold curve, (J, L), whoever the listener is.
+
+        I(y; t) = H[y] − E H[y | t] at the tone's own place, where y given t is averaged over listeners as probable as
+        they are at that threshold: spread, guesses and lapses are not what one wants to know.
+        """
+        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        mass = np.einsum("jkqg,kq->jqg", self.densities(frequencies, ears), self.weights)
+        both = np.einsum("jqg,qlg->jlg", mass, heard, optimize=True)
+        total = mass.sum(axis=1)[:, None]
+        given = np.divide(both, total, out=np.zeros_like(both), where=total > 0.0)
+        return np.maximum(entropy(both.sum(axis=2)) - np.sum(total * entropy(given), axis=2), 0.0)
+
+    def about_class(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """Bits that the answer to each tone would tell about the kind of ear, (J, L): kinds are classes of one name."""
+        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        mass = self.densities(frequencies, ears) * self.weights[..., None]
+        names = list(self.diagnosis)
+        kind = np.array([[name == each for each in self.population.names] for name in names], dtype=float)
+        yes = np.einsum("jkqg,qlg->jkl", mass, heard, optimize=True)
+        yes = np.einsum("nk,jkl->njl", kind, yes)
+        weight = (kind @ self.classes)[:, None, None]
+        given = np.divide(yes, weight, out=np.zeros_like(yes), where=weight > 0.0)
+        return np.maximum(entropy(yes.sum(axis=0)) - np.sum(weight * entropy(given), axis=0), 0.0)
+
+
+def believe(
+    population: Population, listeners: Listeners, heard: Sequence[Heard], age: float | None = None,
+    start: ThresholdBelief | None = None,
+) -> ThresholdBelief:  # fmt: skip
+    """What is believed after these answers; `start` is the belief after the first of them, to go on from."""
+    tested = tuple(dict.fromkeys(_Place(h.tone.frequency, h.tone.ear) for h in heard if h.tone.level is not None))
+    K, Q, T = population.classes, len(listeners.weight), len(tested)
+    log_likelihood, alone = np.zeros((Q, T, len(GRID))), np.zeros(Q)
+    for (frequency, level, ear), yes in heard:
+        if level is None:
+            with np.errstate(divide="ignore"):
+                alone += np.log(listeners.guess if yes else 1.0 - listeners.guess)
+        else:
+            log_likelihood[:, tested.index(_Place(frequency, ear))] += listeners.log_answer(level - GRID, yes)
+    curves = _curves(population, tested)
+    parts = np.repeat(np.arange(K), Q)
+    with np.errstate(divide="ignore"):
+        prior = np.log(population.at_age(age))[:, None] + np.log(listeners.weight) + alone
+    settled = settle(curves.mean[parts], curves.cov[parts], np.tile(log_likelihood, (K, 1, 1)),
+                     _sites(start, tested, K * Q), prior.ravel())  # fmt: skip
+    logs = prior + settled.log_evidence.reshape(K, Q)
+    log_evidence = float(logsumexp(logs))
+    weights = np.exp(logs - log_evidence)
+    astray = float(weights.ravel()[settled.residual > _LOOSE].sum())
+    if astray > _UNSETTLED:
+        warnings.warn(
+            f"classes of ears that weigh {astray:.1%} are not settled: the answers contradict each other there; "
+            "thresholds may be off by a few dB until more tones are played",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
+
+
+_LOOSE = 1e-2  # standard deviations by which moments may still move
+
+
+def _sites(start: ThresholdBelief | None, tested: Sequence[_Place], parts: int) -> tuple[Array, Array] | None:
+    """Those of an earlier belief, for the places that it knows; nothing for the others."""
+    if start is None or len(start.settled.precision) != parts or tuple(tested[: len(start.tested)]) != start.tested:
+        return None
+    precision, shift = np.zeros((parts, len(tested))), np.zeros((parts, len(tested)))
+    precision[:, : len(start.tested)] = start.settled.precision
+    shift[:, : len(start.tested)] = start.settled.shift
+    return precision, shift
+
+
+def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> tuple[list[_Place], Array]:
+    hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    which = (
+        np.zeros(len(hertz), dtype=int) if ears is None else np.broadcast_to(np.asarray(ears, dtype=int), hertz.shape)
+    )
+    return [_Place(float(f), int(e)) for f, e in zip(hertz, which, strict=True)], which
+
+
+def _curves(population: Population, places: Sequence[_Place]) -> Curves:
+    if not places:
+        K = population.classes
+        return Curves(np.zeros((K, 0)), np.zeros((K, 0, 0)))
+    return population.curves([p.frequency for p in places], [p.ear for p in places])
+
+
+def entropy(p: Array) -> Array:
+    """Of yes or no, in bits."""
+    p = np.clip(p, 0.0, 1.0)
+    return np.asarray(-_BITS * (xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)))
+
+
+def upto(mass: Array, end: float) -> float:
+    """The probability of thresholds up to this one: masses are spread evenly over their steps of the grid."""
+    step = GRID[1] - GRID[0]
+    below = np.concatenate([[0.0], np.cumsum(mass)])
+    return float(np.interp(end, np.append(GRID, GRID[-1] + step) - 0.5 * step, below))
+
+
+def quantiles(mass: Array, shares: Array) -> Array:
+    """Below which these shares of the masses lie."""
+    step = GRID[1] - GRID[0]
+    below = np.concatenate([[0.0], np.cumsum(mass)])
+    return np.asarray(np.interp(shares, below, np.append(GRID, GRID[-1] + step) - 0.5 * step))

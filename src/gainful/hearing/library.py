@@ -1,0 +1,59 @@
+"""Bayes' rule over a library of real ears, each as probable as the answers make it: what a test may be compared with.
+
+It knows what ears look like as well as anybody, but no ear that is not in the library: with many answers it ends at the
+nearest one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.hearing.belief import Heard, Tone, entropy
+from gainful.hearing.expectations import Listeners
+
+__all__ = ["EarLibrary"]
+
+Array = NDArray[np.float64]
+
+
+class EarLibrary:
+    """Thresholds (N, F) of ears at these frequencies, and listeners as they may be: `ask`, `tell`, `mean`."""
+
+    def __init__(self, thresholds: ArrayLike, frequencies: ArrayLike, levels: ArrayLike, listeners: Listeners) -> None:
+        self.thresholds, self.listeners = np.asarray(thresholds, dtype=float), listeners
+        self.frequencies, self.levels = np.asarray(frequencies, dtype=float), np.asarray(levels, dtype=float)
+        self._logs = np.log(listeners.weight)[:, None] - np.log(len(self.thresholds)) + np.zeros(len(self.thresholds))
+        self._kept: dict[float, tuple[NDArray[np.intp], Array]] = {}
+
+    @property
+    def weights(self) -> Array:
+        """Of each listener with each ear, (Q, N)."""
+        found = np.exp(self._logs - self._logs.max())
+        return np.asarray(found / found.sum())
+
+    def mean(self) -> Array:
+        """The expected threshold at each frequency, (F,)."""
+        return np.asarray(self.weights.sum(axis=0) @ self.thresholds)
+
+    def ask(self) -> Tone:
+        """The tone that tells most about which ear it is; ears of one threshold at a frequency answer alike there."""
+        weights = self.weights
+        best = (-1.0, 0, 0)
+        for j in range(len(self.frequencies)):
+            steps, where = np.unique(self.thresholds[:, j], return_inverse=True)
+            mass = np.stack([np.bincount(where, weights=own, minlength=len(steps)) for own in weights])
+            heard = self.listeners.hears(self.levels[:, None] - steps)
+            yes = np.einsum("qs,qls->ls", mass, heard)
+            total = mass.sum(axis=0)
+            given = np.divide(yes, total, out=np.zeros_like(yes), where=total > 0.0)
+            bits = entropy(yes.sum(axis=1)) - np.sum(total * entropy(given), axis=1)
+            i = int(np.argmax(bits))
+            best = max(best, (float(bits[i]), -j, -i))
+        return Tone(float(self.frequencies[-best[1]]), float(self.levels[-best[2]]))
+
+    def tell(self, tone: Tone, heard: bool) -> None:
+        answer = Heard(tone, bool(heard))
+        assert answer.tone.level is not None
+        (j,) = np.flatnonzero(self.frequencies == tone.frequency)
+        self._logs += self.listeners.log_answer(answer.tone.level - self.thresholds[:, j], answer.yes)

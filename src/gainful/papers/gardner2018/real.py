@@ -1,0 +1,238 @@
+"""Not published: hearing tests on real ears of people held back, error against the number of tones.
+
+Listeners are simulated from real audiograms (NHANES), in two settings: (A) a psychometric spread of 4 dB and 2 % of
+guesses and lapses, which every method is told; (B) a spread from 2 to 10 dB and guesses and lapses from 1 to 10 %,
+drawn for each person and unknown to all. Half of the ears are any, half are impaired (pure-tone average above 25 dB).
+
+Beside gainful's test stand the clinical staircase (modified Hughson-Westlake, with the bias of its reports removed or
+not), Bayes' rule over a library of the ears that the population was fitted to, frequencies one by one with a flat prior
+and the most informative level (as QUEST+ does), and tones drawn by chance under gainful's own belief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.hearing import (
+    FREQUENCIES,
+    LEVELS,
+    EarLibrary,
+    HearingTest,
+    Listener,
+    Listeners,
+    Population,
+    Tone,
+    expected_listeners,
+    hughson_westlake,
+)
+from gainful.lab import Claim, Experiment, Row, Setting
+from gainful.lab.statistics import Estimate, mean
+from gainful.lab.table import select
+from gainful.papers.gardner2018.ears import FILE, people
+
+__all__ = ["EXPERIMENT", "listener"]
+
+Array = NDArray[np.float64]
+
+_EARS, _TONES = 250, 60
+_LOOKS = (0, *range(2, 41, 2), 45, 50, 55, 60)
+_LEVEL = 0.9
+_NEVER = 9.0  # of its tones: not as long as was looked
+_METHODS = ("gainful", "library", "one by one", "chance")
+_WANTED = {("A", "any"): 8, ("A", "impaired"): 14, ("B", "any"): 16, ("B", "impaired"): 22}  # tones to below 5 dB
+
+
+def listener(setting: str, kind: str, number: int) -> tuple[Listener, np.random.Generator]:
+    """Somebody of a kind, "any" or "impaired", in setting A or B: always the same for a number."""
+    held = people(held=True)
+    average = held.average[:, 0]
+    pool = np.flatnonzero(average > 25.0) if kind == "impaired" else np.arange(len(average))
+    order = np.random.default_rng([14, kind == "impaired"]).permutation(pool)
+    rng = np.random.default_rng([14, setting == "B", kind == "impaired", number])
+    own = (rng.uniform(2.0, 10.0), *rng.uniform(0.01, 0.1, 2)) if setting == "B" else (4.0, 0.02, 0.02)
+    return Listener(held.both[order[number % len(order)], :1], held.frequencies, *own), rng
+
+
+def _settings(quick: bool) -> list[Setting]:
+    ears, tones = (1, 12) if quick else (_EARS, _TONES)
+    return [
+        {"setting": s, "kind": k, "tones": tones, "repetition": e}
+        for e in range(ears) for s in "AB" for k in ("any", "impaired")
+    ]  # fmt: skip
+
+
+def _run(setting: Setting, seed: int) -> list[Row]:
+    person, rng = listener(setting["setting"], setting["kind"], setting["repetition"])
+    truth = np.array([person.threshold(f) for f in FREQUENCIES])
+    told = {"spread": 4.0, "guess": 0.02, "lapse": 0.02} if setting["setting"] == "A" else {}
+    rows: list[Row] = []
+    for i, method in enumerate(_METHODS):
+        own = np.random.default_rng([int(rng.integers(2**31)), i])
+        steps = _STEPS[method](person, truth, told, setting["tones"], own)
+        rows += [{"method": method, **row} for row in _looked(steps, truth)]
+    found = [hughson_westlake(lambda tone: person.answer(tone, rng), f) for f in FREQUENCIES]
+    off = np.array([each.threshold for each in found]) - truth
+    rows.append({"method": "staircase", "after": sum(each.tones for each in found), "error": float(np.abs(off).mean()),
+                 **{f"off at {f:g} Hz": float(each) for f, each in zip(FREQUENCIES, off, strict=True)}})  # fmt: skip
+    rows.append({"method": "stopped", **_stopped(person, truth, told, 3 * setting["tones"], rng)})
+    return rows
+
+
+def _looked(steps: Steps, truth: Array) -> list[Row]:
+    """Errors as tones go on."""
+    return [
+        {"after": tones, "error": float(np.abs(estimate - truth).mean()), "held": held}
+        for tones, estimate, held in steps
+        if tones in _LOOKS
+    ]
+
+
+Steps = Iterator[tuple[int, Array, float | None]]
+
+
+def _by_test(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
+    return _tested(HearingTest(most=tones, sure=0.999999, **told), person, truth, rng)  # type: ignore[arg-type]
+
+
+def _by_chance(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
+    test = HearingTest(most=tones, sure=0.999999, **told)  # type: ignore[arg-type]
+    return _tested(test, person, truth, rng, lambda: Tone(float(rng.choice(FREQUENCIES)), float(rng.choice(LEVELS))))
+
+
+def _one_by_one(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
+    """Thresholds that have nothing to do with each other, flat over what an audiometer plays, in turn."""
+    size = 2 * len(FREQUENCIES)
+    flat = Population(np.array(FREQUENCIES), np.ones(1), np.full((1, size), 40.0), 35.0**2 * np.eye(size)[None], 1.0,
+                      names=("any",))  # fmt: skip
+    test = HearingTest(most=tones, sure=0.999999, population=flat, **told)  # type: ignore[arg-type]
+
+    def next_tone() -> Tone:
+        f = FREQUENCIES[len(test.answers) % len(FREQUENCIES)]
+        return Tone(f, float(LEVELS[int(np.argmax(test.belief.information([f], LEVELS)[0]))]))
+
+    return _tested(test, person, truth, rng, next_tone)
+
+
+def _tested(
+    test: HearingTest, person: Listener, truth: Array, rng: np.random.Generator,
+    choose: Callable[[], Tone] | None = None,
+) -> Steps:  # fmt: skip
+    while True:
+        found = test.audiogram(_LEVEL)
+        held = float(np.mean([t.low <= c <= t.high for t, c in zip(found, truth, strict=True)]))
+        yield len(test.answers), np.array([t.median for t in found]), held
+        if len(test.answers) == test.most:
+            return
+        tone = test.ask() if choose is None else choose()
+        assert tone is not None  # it is told not to end before
+        test.tell(tone, person.answer(tone, rng))
+
+
+def _by_library(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
+    known = people(held=False)
+    # Where nothing is told, the spread is learned and the rates are typical ones: there are many ears to go through.
+    ears: Listeners = expected_listeners(**(told or {"guess": 0.05, "lapse": 0.05}))
+    library = EarLibrary(known.both.reshape(-1, len(known.frequencies)), known.frequencies, LEVELS, ears)
+    for n in range(tones + 1):
+        yield n, library.mean(), None
+        if n < tones:
+            tone = library.ask()
+            library.tell(tone, person.answer(tone, rng))
+
+
+_STEPS = {"gainful": _by_test, "chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
+
+
+def _stopped(person: Listener, truth: Array, told: dict[str, float], most: int, rng: np.random.Generator) -> Row:
+    """A test that ends by itself: how many tones, and whether all thresholds were as near as it says."""
+    test = HearingTest(most=most, **told)  # type: ignore[arg-type]
+    while tone := test.ask():
+        test.tell(tone, person.answer(tone, rng))
+    off = np.abs([t.median - c for t, c in zip(test.audiogram(), truth, strict=True)])
+    return {"after": len(test.answers), "error": float(off.mean()), "held": float(np.mean(off <= test.precision))}
+
+
+def _claims(rows: list[Row]) -> list[Claim]:
+    out = []
+    for (setting, kind), most in _WANTED.items():
+        here = select(rows, setting=setting, kind=kind)
+        own = select(here, method="gainful")
+        curve = {n: mean([row["error"] for row in own if row["after"] == n]) for n in sorted({r["after"] for r in own})}
+        below = next((n for n in curve if curve[n].value < 5.0), None)
+        at = curve[max(n for n in curve if n <= most)]
+        words = f"{setting}, {kind}: mean absolute error below 5 dB within {most} tones"
+        out.append(Claim(words, None, at.value, at.low, at.high, at.value < 5.0, f"Below 5 dB from {below} tones on."))
+        stairs = select(here, method="staircase")
+        out.append(_beside_the_staircase(f"{setting}, {kind}", stairs, curve))
+        held = mean([row["held"] for row in select(here, method="gainful") if row["after"] > 0])
+        words = f"{setting}, {kind}: intervals of 90 % hold 87 to 93 % of the thresholds"
+        out.append(Claim(words, None, held.value, held.low, held.high, held.low <= 0.93 and held.high >= 0.87))
+        stopped = select(here, method="stopped")
+        kept = mean([row["held"] for row in stopped])
+        tones = float(np.mean([row["after"] for row in stopped]))
+        words = f"{setting}, {kind}: where the test stops, thresholds are within 5 dB 93 % of the time or more"
+        out.append(Claim(words, None, kept.value, kept.low, kept.high, kept.high >= 0.93, f"After {tones:.0f} tones."))
+    return out
+
+
+def _beside_the_staircase(words: str, stairs: list[Row], curve: dict[int, Estimate]) -> Claim:
+    """In what share of its tones the staircase's error is reached, the bias of its reports taken off."""
+    off = np.array([[row[f"off at {f:g} Hz"] for f in FREQUENCIES] for row in stairs])
+    plain, corrected = float(np.abs(off).mean()), float(np.abs(off - off.mean()).mean())
+    taken = float(np.mean([row["after"] for row in stairs]))
+    first = next((n for n in curve if curve[n].value <= corrected), None)
+    share = _NEVER if first is None else first / taken
+    note = (
+        f"Staircase: {taken:.0f} tones to {plain:.2f} dB, {corrected:.2f} dB once its bias of {off.mean():+.2f} dB is "
+        f"taken off; gainful is as near after {f'more than {max(curve)}' if first is None else first} tones."
+    )
+    words = f"{words}: the staircase's error within a third of its tones"
+    return Claim(words, None, share, share, share, share <= 1.0 / 3.0, note)
+
+
+def _figures(rows: list[Row], folder: Path) -> list[Path]:
+    from matplotlib.figure import Figure
+
+    looks = {"gainful": ("#0072B2", "o", "-"), "library": ("#009E73", "^", "--"), "one by one": ("#D55E00", "s", "-."),
+             "chance": ("#7F7F7F", "D", ":")}  # fmt: skip
+    sheet = Figure(figsize=(10, 7), layout="constrained")
+    panels = sheet.subplots(2, 2, sharex=True, sharey=True)
+    for axes, (setting, kind) in zip(panels.flat, _WANTED, strict=True):
+        here = select(rows, setting=setting, kind=kind)
+        for method, (colour, mark, line) in looks.items():
+            own = select(here, method=method)
+            at = sorted({row["after"] for row in own})
+            value = [float(np.mean([row["error"] for row in own if row["after"] == n])) for n in at]
+            axes.plot(at, value, color=colour, marker=mark, ls=line, ms=4, lw=1.3, label=method)
+        stairs = select(here, method="staircase")
+        if stairs:
+            axes.axhline(float(np.mean([row["error"] for row in stairs])), color="#CC79A7", lw=1.2,
+                         label="staircase, at its end")  # fmt: skip
+        words = "told spread and rates" if setting == "A" else "spread and rates unknown"
+        axes.set_title(f"{kind} ears, {words}", fontsize=10)
+        axes.set_ylim(0, 16)
+    for axes in panels[-1]:
+        axes.set_xlabel("tones")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("mean absolute error (dB)")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    sheet.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    sheet.savefig(folder / "errors.png", dpi=130)
+    return [folder / "errors.png"]
+
+
+EXPERIMENT = Experiment(
+    name="hearing-real",
+    title="Thresholds of real ears, tone by tone",
+    source="Gardner 2018, ch. 3; this comparison is not published",
+    published={"nothing": "gainful's own test beside the clinical one and three others"},
+    settings=_settings,
+    run=_run,
+    claims=_claims,
+    figures=_figures,
+    data=(FILE,),
+)
