@@ -38,11 +38,10 @@ __all__ = ["EXPERIMENT", "listener"]
 
 Array = NDArray[np.float64]
 
-_EARS, _TONES = 250, 60
+_EARS, _OTHERS, _TONES = 250, 50, 60  # ears of each kind, and those of them that other methods measure too
 _LOOKS = (0, *range(2, 41, 2), 45, 50, 55, 60)
-_LEVEL = 0.9
+_LEVEL, _SURE = 0.9, 0.95
 _NEVER = 9.0  # of its tones: not as long as was looked
-_METHODS = ("gainful", "library", "one by one", "chance")
 _WANTED = {("A", "any"): 8, ("A", "impaired"): 14, ("B", "any"): 16, ("B", "impaired"): 22}  # tones to below 5 dB
 
 
@@ -70,15 +69,16 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     truth = np.array([person.threshold(f) for f in FREQUENCIES])
     told = {"spread": 4.0, "guess": 0.02, "lapse": 0.02} if setting["setting"] == "A" else {}
     rows: list[Row] = []
-    for i, method in enumerate(_METHODS):
-        own = np.random.default_rng([int(rng.integers(2**31)), i])
+    streams = [np.random.default_rng([int(rng.integers(2**31)), i]) for i in range(1 + len(_STEPS))]
+    rows += _measured(person, truth, told, setting["tones"], streams[0])
+    others = _STEPS if setting["repetition"] < _OTHERS else {}
+    for method, own in zip(others, streams[1:], strict=False):
         steps = _STEPS[method](person, truth, told, setting["tones"], own)
         rows += [{"method": method, **row} for row in _looked(steps, truth)]
     found = [hughson_westlake(lambda tone: person.answer(tone, rng), f) for f in FREQUENCIES]
     off = np.array([each.threshold for each in found]) - truth
     rows.append({"method": "staircase", "after": sum(each.tones for each in found), "error": float(np.abs(off).mean()),
                  **{f"off at {f:g} Hz": float(each) for f, each in zip(FREQUENCIES, off, strict=True)}})  # fmt: skip
-    rows.append({"method": "stopped", **_stopped(person, truth, told, 3 * setting["tones"], rng)})
     return rows
 
 
@@ -92,10 +92,6 @@ def _looked(steps: Steps, truth: Array) -> list[Row]:
 
 
 Steps = Iterator[tuple[int, Array, float | None]]
-
-
-def _by_test(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
-    return _tested(HearingTest(most=tones, sure=0.999999, **told), person, truth, rng)  # type: ignore[arg-type]
 
 
 def _by_chance(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
@@ -144,16 +140,30 @@ def _by_library(person: Listener, truth: Array, told: dict[str, float], tones: i
             library.tell(tone, person.answer(tone, rng))
 
 
-_STEPS = {"gainful": _by_test, "chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
+_STEPS = {"chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
 
 
-def _stopped(person: Listener, truth: Array, told: dict[str, float], most: int, rng: np.random.Generator) -> Row:
-    """A test that ends by itself: how many tones, and whether all thresholds were as near as it says."""
-    test = HearingTest(most=most, **told)  # type: ignore[arg-type]
-    while tone := test.ask():
+def _measured(
+    person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator
+) -> list[Row]:
+    """gainful's test: errors as tones go on, and those where it would have ended by itself, if it takes longer too."""
+    test = HearingTest(most=3 * tones, sure=0.999999, **told)  # type: ignore[arg-type]
+    rows: list[Row] = []
+    ended = False
+    while True:
+        after, found = len(test.answers), test.audiogram(_LEVEL)
+        off = np.abs([t.median - c for t, c in zip(found, truth, strict=True)])
+        held = float(np.mean([t.low <= c <= t.high for t, c in zip(found, truth, strict=True)]))
+        if after in _LOOKS and after <= tones:
+            rows.append({"method": "gainful", "after": after, "error": float(off.mean()), "held": held})
+        if not ended and (np.all(test.belief.within(FREQUENCIES) >= _SURE) or after == test.most):
+            ended = True
+            near = float(np.mean(off <= test.precision))
+            rows.append({"method": "stopped", "after": after, "error": float(off.mean()), "held": near})
+        tone = test.ask()
+        if tone is None or (ended and after >= tones):
+            return rows
         test.tell(tone, person.answer(tone, rng))
-    off = np.abs([t.median - c for t, c in zip(test.audiogram(), truth, strict=True)])
-    return {"after": len(test.answers), "error": float(off.mean()), "held": float(np.mean(off <= test.precision))}
 
 
 def _claims(rows: list[Row]) -> list[Claim]:

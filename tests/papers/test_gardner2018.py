@@ -1,0 +1,39 @@
+"""Hearing tests on real ears, small: who is tested, what is measured, and what is claimed from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gainful.papers.gardner2018 import ears, real
+
+
+def test_people_are_kept_apart_not_ears(data_folder):
+    fitted, held = ears.people(held=False), ears.people(held=True)
+    assert fitted.both.shape[1:] == held.both.shape[1:] == (2, 7)
+    assert 0.17 < len(held.both) / (len(held.both) + len(fitted.both)) < 0.23
+    assert held.frequencies.tolist() == [500, 1000, 2000, 3000, 4000, 6000, 8000]
+    assert np.all((held.both >= -10) & (held.both <= 120))
+
+
+@pytest.mark.parametrize("kind", ["any", "impaired"])
+def test_listeners_are_always_the_same_and_of_their_kind(data_folder, kind):
+    one, again = (real.listener("B", kind, 3)[0] for _ in range(2))
+    np.testing.assert_array_equal(one.thresholds, again.thresholds)
+    assert (one.spread, one.guess, one.lapse) == (again.spread, again.guess, again.lapse)
+    assert 2.0 <= one.spread <= 10.0
+    if kind == "impaired":
+        assert np.mean([one.threshold(f) for f in (500.0, 1000.0, 2000.0, 4000.0)]) > 25.0
+
+
+def test_a_small_run_measures_every_method_and_says_what_it_found(data_folder, tmp_path):
+    settings = [{"setting": s, "kind": k, "tones": 4, "repetition": 0} for s in "AB" for k in ("any", "impaired")]
+    rows = [{**setting, **row} for setting in settings for row in real.EXPERIMENT.run(setting, 0)]
+    methods = {"gainful", "library", "one by one", "chance", "staircase", "stopped"}
+    assert {row["method"] for row in rows} == methods
+    assert all(row["error"] >= 0.0 for row in rows)
+    claims = real.EXPERIMENT.claims(rows)
+    assert len(claims) == 16
+    assert sum("staircase" in claim.statement for claim in claims) == 4
+    (figure,) = real.EXPERIMENT.figures(rows, tmp_path)
+    assert figure.stat().st_size > 10_000
