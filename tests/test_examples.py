@@ -53,6 +53,20 @@ def test_the_example_of_discovering_says_what_a_series_is_made_of(tmp_path):
     assert (tmp_path / "well.png").stat().st_size > 10_000
 
 
+def test_the_example_of_hearing_measures_both_ears(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "hearing.py", tmp_path / "audiogram.png"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "After 40 tones" in done.stdout
+    assert done.stdout.count(" Hz  ") == 14
+    assert "Kind of ear: mild" in done.stdout
+    off = float(done.stdout.split("Off by ")[1].split(" dB")[0])
+    assert off < 5.0
+    assert not done.stderr
+    assert (tmp_path / "audiogram.png").stat().st_size > 10_000
+
+
 def test_the_example_of_hard_answers_says_how_far_the_bands_are_off(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLES / "hard_answers.py", tmp_path / "hard_answers.png"],

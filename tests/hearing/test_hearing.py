@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import matplotlib.pyplot
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -20,6 +21,7 @@ from gainful.hearing import (
     expected_listeners,
     fit_population,
     hughson_westlake,
+    plot_audiogram,
 )
 
 EARS = Population.load()
@@ -236,6 +238,16 @@ def test_the_staircase_ends_with_anybody():
     assert hughson_westlake(lambda tone: True, 1000.0).threshold == -10.0
     for _ in range(50):
         assert hughson_westlake(lambda tone: bool(rng.random() < 0.5), 1000.0).tones <= 60
+
+
+def test_the_audiogram_is_drawn_as_audiologists_do():
+    test = played(Listener([[10, 10, 20, 40, 55, 60, 65]], FREQUENCIES, 4.0, 0.0, 0.0), tones=6, **TOLD)
+    axes = plot_audiogram(test)
+    low, high = axes.get_ylim()
+    assert low > high  # decibels downwards
+    assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["500", "1k", "2k"]
+    assert axes.get_legend_handles_labels()[1][0] == "ear, 90% band"
+    matplotlib.pyplot.close(axes.figure)
 
 
 def test_listeners_answer_as_often_as_their_psychometric_function_says():
