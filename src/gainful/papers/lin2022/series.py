@@ -5,6 +5,9 @@ kernel programs come after. Printed are errors in units of the best of nine meth
 themselves. One of the nine is linear regression, which has no settings and comes out the same for everybody: its error
 here, divided by its printed multiple, is the best of nine. (A squared exponential alone, also among the nine and run
 here too, depends on how it is fitted: the printed one has 471 on the airline's passengers, the one here 217.)
+
+How often particles move matters more than how many there are: on the airline's passengers 32 particles with 10 sweeps
+have a log evidence of −538 and err by 3.2 times the best of nine, with 40 sweeps −527 and 1.4 times.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ _SEARCH = (1.14, 1.00, 1.40, 1.07, 1.00, 1.00, 2.98, 3.10, 1.00, 1.00, 2.16, 1.0
 _SMOOTH = (32.2, 1.61, 1.85, 3.03, 2.72, 4.13, 22.6, 8.46, 2.85, 1.08, 1.89, 1.66, 5.35)
 _LINE = (4.94, 1.07, 3.19, 1.02, 1.51, 4.93, 28.76, 4.31, 2.64, 3.52, 1.00, 1.96, 4.25)
 _PARTICLES, _WANTED, _AIM = 32, 1.44, 1.25
-_MANY = 300  # readings from which on a sweep is dear, and there are fewer
+_SWEEPS = ((250, 40), (600, 12), (1000, 6))  # up to so many readings: a sweep of many is dear
 
 
 class Series(NamedTuple):
@@ -75,8 +78,8 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     """Programs; and of the nine methods a squared exponential alone with its numbers learned, and a straight line."""
     given = series(setting["series"])
     data = gf.Data().add(gf.Point(name="value"), given.x[:, None], given.y)
-    few = len(given.y) < _MANY
-    model = gf.KernelPrograms(gf.Grammar.for_data(), _PARTICLES, moves=gf.Moves(sweeps=10 if few else 4))
+    sweeps = next(count for upto, count in _SWEEPS if len(given.y) <= upto)
+    model = gf.KernelPrograms(gf.Grammar.for_data(), _PARTICLES, moves=gf.Moves(sweeps=sweeps))
     begun = time.perf_counter()
     programs = model.condition(data, rng=seed)
     took = time.perf_counter() - begun
