@@ -378,3 +378,26 @@ def test_a_search_that_was_stuck_is_overtaken_by_another_from_the_prior():
     assert model.condition(all_, start=stuck, rng=1).probability("PER") > 0.9
     frozen = gf.KernelPrograms(gf.Grammar({"SE": 0.8, "×": 0.2}), particles=30, space=space, moves=still)
     assert frozen.condition(all_, start=stuck, rng=1).probability("PER") == 0.0
+
+
+def test_answers_that_particles_did_not_expect_begin_another_search():
+    """Nine answers on a straight line, then two that leave it: the next check by number would be at twelve."""
+    x = np.array([0.0, 7.0, 14.0, 21.0, 28.0, 7.0, 14.0, 21.0, 0.0, 2.0, 26.0])
+    y = 5.0 + 0.1 * x + np.sin(2 * np.pi * x / 7.0)  # every seventh is on the line
+    lab, space = gf.Point(name="lab"), gf.Space(gf.Real("x", 0.0, 30.0))
+    model = gf.KernelPrograms(gf.Grammar.for_data(), 40, space, (6.5, 1.0), gf.Moves(sweeps=2))
+    before, after = (gf.Data().add(lab, x[:n, None], y[:n]) for n in (9, 11))
+    runs = []
+
+    class Counted(type(model)):
+        def _followed(self, *given):
+            runs.append(given[3])
+            return super()._followed(*given)
+
+    counted = Counted(model.grammar, 40, space, (6.5, 1.0), gf.Moves(sweeps=2))
+    start = counted.condition(before, rng=0)
+    assert runs == [None]
+    counted.condition(before.add(lab, [[28.0]], [7.8]), start=start, rng=0)
+    assert runs[1:] == [start]  # as expected: it only goes on
+    counted.condition(after, start=start, rng=0)
+    assert runs[2:] == [start, None]

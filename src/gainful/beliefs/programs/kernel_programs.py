@@ -43,6 +43,9 @@ Array = NDArray[np.float64]
 _OFTEN = 16  # learned anew when there are a sixteenth more answers: a step is not dear while they are few
 _ROUNDING = 1e-12  # of a sum of probabilities
 _HOPELESS = 15.0  # nats of evidence by which a search may fall behind another and still count
+_SURPRISED = (
+    0.25  # the exponent with which new answers leave half of the particles effective: about 3 nats between them
+)
 _OTHER = 2.0  # times: where places or answers spread by more or less than this beside the scale in use, it begins anew
 
 
@@ -205,17 +208,20 @@ class KernelPrograms(_Programs):
     def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """The programs that the data leaves, to be written down."""
         several, generator = tuple(instruments), as_rng(rng)
-        last = next(iter(deque(self.follow(data, several, start, generator), maxlen=1)), None)
+        last, surprised = None, False
+        for last in self.follow(data, several, start, generator):
+            surprised = surprised or last.info.share < _SURPRISED
         if last is None:
             return self.typical(data, several)
         runs = [last]
         if (
             isinstance(start, ProgramBelief)
             and last.state.units == start.units
-            and _is_time(len(start.data), len(data))
+            and (surprised or _is_time(len(start.data), len(data)))
         ):
-            # Particles that went on from few answers may all be near what those suggested. Another search, from the
-            # prior, counts by its evidence beside them, as independent runs do: `log_weight` has it.
+            # Particles that went on from few answers may all be near what those suggested, and new answers that most
+            # of them did not expect say so. Another search, from the prior, counts by its evidence beside them, as
+            # independent runs do: `log_weight` has it.
             runs += deque(self._followed(data, several, start.units, None, generator), maxlen=1)
         runs.sort(key=lambda run: -run.state.log_evidence)
         near = [run for run in runs if run.state.log_evidence > runs[0].state.log_evidence - _HOPELESS]
