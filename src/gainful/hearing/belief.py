@@ -18,20 +18,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from gainful.checks import is_number, require
 from gainful.errors import ConvergenceWarning
 from gainful.hearing.expectations import Listeners
 from gainful.hearing.population import Curves, Population
 from gainful.hearing.settling import GRID, Settled, settle
+from gainful.information.entropy import binary_entropy
 
 __all__ = ["Heard", "Threshold", "ThresholdBelief", "Tone", "believe"]
 
 Array = NDArray[np.float64]
 
 _UNSETTLED = 1e-2  # a share of the weight that may be under classes where EP has not settled
-_BITS = 1.0 / float(np.log(2.0))
+_LOOSE = 1e-2  # standard deviations by which moments may still move
 
 
 class Tone(NamedTuple):
@@ -179,7 +180,7 @@ class ThresholdBelief:
         both = np.einsum("jqg,qlg->jlg", mass, heard, optimize=True)
         total = mass.sum(axis=1)[:, None]
         given = np.divide(both, total, out=np.zeros_like(both), where=total > 0.0)
-        return np.maximum(entropy(both.sum(axis=2)) - np.sum(total * entropy(given), axis=2), 0.0)
+        return np.maximum(answer_entropy(both.sum(axis=2)) - np.sum(total * answer_entropy(given), axis=2), 0.0)
 
     def about_class(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Bits that the answer to each tone would tell about the kind of ear, (J, L): kinds are classes of one name."""
@@ -191,7 +192,7 @@ class ThresholdBelief:
         yes = np.einsum("nk,jkl->njl", kind, yes)
         weight = (kind @ self.classes)[:, None, None]
         given = np.divide(yes, weight, out=np.zeros_like(yes), where=weight > 0.0)
-        return np.maximum(entropy(yes.sum(axis=0)) - np.sum(weight * entropy(given), axis=0), 0.0)
+        return np.maximum(answer_entropy(yes.sum(axis=0)) - np.sum(weight * answer_entropy(given), axis=0), 0.0)
 
 
 def believe(
@@ -228,9 +229,6 @@ def believe(
     return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
 
 
-_LOOSE = 1e-2  # standard deviations by which moments may still move
-
-
 def _sites(start: ThresholdBelief | None, tested: Sequence[_Place], parts: int) -> tuple[Array, Array] | None:
     """Those of an earlier belief, for the places that it knows; nothing for the others."""
     if start is None or len(start.settled.precision) != parts or tuple(tested[: len(start.tested)]) != start.tested:
@@ -256,10 +254,9 @@ def _curves(population: Population, places: Sequence[_Place]) -> Curves:
     return population.curves([p.frequency for p in places], [p.ear for p in places])
 
 
-def entropy(p: Array) -> Array:
-    """Of yes or no, in bits."""
-    p = np.clip(p, 0.0, 1.0)
-    return np.asarray(-_BITS * (xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)))
+def answer_entropy(yes: Array) -> Array:
+    """Of an answer, in bits, from the probability of a yes, which rounding may have left a little above one."""
+    return binary_entropy(np.clip(yes, 0.0, 1.0))
 
 
 def upto(mass: Array, end: float) -> float:

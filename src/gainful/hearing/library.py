@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.hearing.belief import Heard, Tone, entropy
+from gainful.hearing.belief import Heard, Tone, answer_entropy
 from gainful.hearing.expectations import Listeners
 
 __all__ = ["EarLibrary"]
@@ -24,7 +24,6 @@ class EarLibrary:
         self.thresholds, self.listeners = np.asarray(thresholds, dtype=float), listeners
         self.frequencies, self.levels = np.asarray(frequencies, dtype=float), np.asarray(levels, dtype=float)
         self._logs = np.log(listeners.weight)[:, None] - np.log(len(self.thresholds)) + np.zeros(len(self.thresholds))
-        self._kept: dict[float, tuple[NDArray[np.intp], Array]] = {}
 
     @property
     def weights(self) -> Array:
@@ -47,7 +46,7 @@ class EarLibrary:
             yes = np.einsum("qs,qls->ls", mass, heard)
             total = mass.sum(axis=0)
             given = np.divide(yes, total, out=np.zeros_like(yes), where=total > 0.0)
-            bits = entropy(yes.sum(axis=1)) - np.sum(total * entropy(given), axis=1)
+            bits = answer_entropy(yes.sum(axis=1)) - np.sum(total * answer_entropy(given), axis=1)
             i = int(np.argmax(bits))
             best = max(best, (float(bits[i]), -j, -i))
         return Tone(float(self.frequencies[-best[1]]), float(self.levels[-best[2]]))
