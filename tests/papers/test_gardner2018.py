@@ -39,14 +39,6 @@ def test_a_small_run_measures_every_method_and_says_what_it_found(data_folder, t
     assert figure.stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("mean", or_channel.REFERENCE)
-def test_what_a_pair_tells_beyond_one_tone_is_the_reference_table(mean):
-    one, table = or_channel.REFERENCE[mean]
-    for correlation, wanted in zip(or_channel.REFERENCE_CORRELATIONS, table, strict=True):
-        found = or_channel.beyond_one_tone(mean, correlation)
-        assert found == pytest.approx((one, wanted), abs=1e-4)
-
-
 def test_two_states_are_told_apart_as_published():
     alone, both = (float(or_channel.two_states(np.array(0.05), np.array(0.65), k)) for k in (1, 2))
     assert (alone, both) == pytest.approx((0.32384, 0.50079), abs=1e-5)
@@ -56,9 +48,14 @@ def test_two_states_are_told_apart_as_published():
     assert most == pytest.approx(0.2826, abs=1e-4)  # by hand: 0.78453 − 0.50197
 
 
-def test_the_or_channel_is_measured_claimed_and_drawn(tmp_path):
+def test_what_a_pair_tells_beyond_one_tone_is_the_reference_table_and_is_drawn(tmp_path):
     settings = or_channel.EXPERIMENT.settings(True)
     rows = [{**setting, **row} for setting in settings for row in or_channel.EXPERIMENT.run(setting, 0)]
+    for row in rows:
+        one, table = or_channel.REFERENCE[row["mean"]]
+        wanted = table[or_channel.REFERENCE_CORRELATIONS.index(row["correlation"])]
+        assert (row["one"], row["more"]) == pytest.approx((one, wanted), abs=1e-4)
+    assert len(rows) == 30
     assert all(claim.holds for claim in or_channel.EXPERIMENT.claims(rows))
     (figure,) = or_channel.EXPERIMENT.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000

@@ -59,11 +59,12 @@ def beyond_one_tone(mean: float, correlation: float) -> tuple[float, float]:
 
 
 def _settings(quick: bool) -> list[Setting]:
-    return [{"mean": m, "repetition": 0} for m in sorted({*(_MEANS[::8] if quick else _MEANS), *REFERENCE})]
+    means = sorted(REFERENCE) if quick else sorted({*_MEANS, *REFERENCE})
+    return [{"mean": m, "fine": not quick, "repetition": 0} for m in means]
 
 
 def _run(setting: Setting, seed: int) -> list[Row]:
-    known = sorted({*_CORRELATIONS, *REFERENCE_CORRELATIONS})
+    known = sorted({*(_CORRELATIONS if setting["fine"] else ()), *REFERENCE_CORRELATIONS})
     rows = []
     for correlation in known:
         one, more = beyond_one_tone(setting["mean"], correlation)
