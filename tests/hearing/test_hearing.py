@@ -154,6 +154,16 @@ def test_the_test_ends_when_every_threshold_is_known():
     assert np.all(test.belief.within(FREQUENCIES, precision=10.0) >= 0.9)
 
 
+def test_a_test_that_cannot_play_loud_enough_ends_and_says_so():
+    rng, test = np.random.default_rng(0), HearingTest(levels=range(-10, 45, 5), **TOLD)
+    deaf = Listener([[90] * 7], FREQUENCIES, **TOLD)
+    while tone := test.ask():
+        test.tell(tone, deaf.answer(tone, rng))
+    assert test.done == "no tone of -10 to 40 dB would tell any more"
+    assert len(test.answers) < 60
+    assert all(t.low > 40.0 for t in test.audiogram())
+
+
 def test_a_diagnosis_is_reached_and_said():
     rng, test = np.random.default_rng(2), HearingTest(goal="diagnosis", sure=0.8, most=60, **TOLD)
     person = Listener([[30, 35, 50, 60, 65, 70, 75]], FREQUENCIES, **TOLD)

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _GOALS = ("thresholds", "diagnosis", "both")
 _SCHEMA = 1
+_LEAST = 0.02  # bits: a test that can learn no more than this from any tone is over
 _GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
 
 
@@ -88,6 +89,7 @@ class HearingTest:
         self._stated = {"spread": spread, "guess": guess, "lapse": lapse}
         self._heard: list[Heard] = []
         self._belief: ThresholdBelief | None = None
+        self._scored: tuple[ThresholdBelief, Array] | None = None
         self._mark, self._path = Mark(), None if journal is None else Path(journal)
         if self._path is not None:
             self._open(self._path)
@@ -114,7 +116,20 @@ class HearingTest:
             return f"the kind of ear is known: {likeliest}, {chance:.0%}" if chance >= self.sure else ""
         if bool(np.all(self._known() >= self.sure)):
             return f"every threshold is known to ±{self.precision:g} dB with {self.sure:.0%}"
+        if float(self._bits().max()) < _LEAST:
+            return f"no tone of {min(self.levels):g} to {max(self.levels):g} dB would tell any more"
         return ""
+
+    def _bits(self) -> Array:
+        """What every tone would tell, (J, L), worked out once for a belief."""
+        if self._scored is None or self._scored[0] is not self.belief:
+            diagnosing = self.goal == "diagnosis" or (
+                self.goal == "both" and next(iter(self.belief.diagnosis.values())) < self.sure
+            )
+            score = self.belief.about_class if diagnosing else self.belief.information
+            frequencies, ears = self._grid()
+            self._scored = self.belief, score(frequencies, self.levels, ears)
+        return self._scored[1]
 
     def _known(self) -> Array:
         return self.belief.within(*self._grid(), self.precision)
@@ -131,11 +146,7 @@ class HearingTest:
         if self.catch and np.random.default_rng([self.seed, len(self._heard)]).random() < self.catch:
             last = self._heard[-1].tone if self._heard else Tone(float(frequencies[0]), None, 0)
             return Tone(last.frequency, None, last.ear)
-        diagnosing = self.goal == "diagnosis" or (
-            self.goal == "both" and next(iter(self.belief.diagnosis.values())) < self.sure
-        )
-        score = self.belief.about_class if diagnosing else self.belief.information
-        bits = score(frequencies, self.levels, ears)
+        bits = self._bits()
         j, i = np.unravel_index(int(np.argmax(np.round(bits, 9))), bits.shape)
         return Tone(float(frequencies[j]), float(self.levels[i]), int(ears[j]))
 
