@@ -94,6 +94,31 @@ def test_information_is_that_of_a_yes_or_no_about_a_normal_threshold(level, gues
     assert found == pytest.approx(gf.information(gp.condition(gf.Data()), look, [[0.0]])[0], abs=1e-6)
 
 
+def test_what_a_tone_narrows_equals_integration_over_both_thresholds():
+    """Two classes of two correlated thresholds, without answers: every expectation is a sum over a plane of levels."""
+    weights, mean = np.array([0.6, 0.4]), np.array([[10.0, 20.0, 0.0, 0.0], [35.0, 60.0, 0.0, 0.0]])
+    cov = np.stack([np.eye(4) * 64.0, np.eye(4) * 150.0])
+    cov[0, 0, 1] = cov[0, 1, 0] = 30.0
+    cov[1, 0, 1] = cov[1, 1, 0] = 120.0
+    pair = Population(np.array([1000.0, 4000.0]), weights, mean, cov, 1.0, names=("good", "bad"))
+    found = believe(pair, expected_listeners(4.0, 0.03, 0.05), []).gain([1000.0, 4000.0], [30.0])
+    t = np.arange(-60.0, 161.0)
+    plane = np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1)
+    off = plane[None] - mean[:, None, None, :2]
+    inner = np.linalg.inv(cov[:, :2, :2])
+    p = np.exp(-0.5 * np.einsum("kabi,kij,kabj->kab", off, inner, off)) * np.sqrt(np.linalg.det(inner))[:, None, None]
+    p = np.einsum("k,kab->ab", weights, p) / (2.0 * np.pi)
+
+    def spread(mass: np.ndarray) -> float:
+        axes = [mass.sum(axis=1 - i) / mass.sum() for i in range(2)]
+        return float(np.mean([np.sqrt(a @ t**2 - (a @ t) ** 2) for a in axes]))
+
+    for j in range(2):
+        yes = 0.03 + 0.92 * ndtr((30.0 - plane[..., j]) / 4.0)
+        left = sum((p * q).sum() * spread(p * q) for q in (yes, 1.0 - yes))
+        assert found[j, 0] == pytest.approx(spread(p) - left, abs=2e-3)
+
+
 def test_information_about_the_class_is_never_more_than_its_entropy_and_nothing_when_it_is_known():
     belief = believe(EARS, expected_listeners(**TOLD), [])
     bits = belief.about_class(FREQUENCIES, [0.0, 30.0, 60.0])

@@ -21,8 +21,9 @@ __all__ = ["HearingTest"]
 Array = NDArray[np.float64]
 
 _GOALS = ("thresholds", "diagnosis", "both")
+_CRITERIA = ("error", "information")
 _SCHEMA = 1
-_LEAST = 0.02  # bits: a test that can learn no more than this from any tone is over
+_LEAST = {"error": 0.01, "information": 0.02}  # dB or bits: a test that no tone is worth more to is over
 _GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
 
 
@@ -34,6 +35,8 @@ class HearingTest:
     age          in years, where it is known
     spread       of the psychometric function in dB, `guess` and `lapse` rates: learned where they are None
     goal         "thresholds", "diagnosis" (the kind of ear), or "both": diagnose first, then measure
+    by           tones for thresholds are those that narrow them most on average ("error"), or that tell most about the
+                 curve in bits ("information")
     precision    a test for thresholds ends when each is within so many dB of what is reported, with probability `sure`;
                  one for a diagnosis when a kind of ear has that probability
     most         tones at most
@@ -58,6 +61,7 @@ class HearingTest:
         guess: float | None = None,
         lapse: float | None = None,
         goal: str = "thresholds",
+        by: str = "error",
         precision: float = 5.0,
         sure: float = 0.95,
         most: int = 150,
@@ -79,6 +83,8 @@ class HearingTest:
             require_kind(
                 "population", population, Population, "a Population", "leave it out for the one that comes along"
             )
+        require_choice("by", by, _CRITERIA, "what a tone is chosen by")
+        self.by = by
         self.goal, self.precision, self.sure, self.catch = goal, float(precision), float(sure), float(catch)
         self.most = require_count("most", most, 1, "tones")
         self.seed = require_whole("seed", seed, 0, "any whole number from 0")
@@ -116,18 +122,19 @@ class HearingTest:
             return f"the kind of ear is known: {likeliest}, {chance:.0%}" if chance >= self.sure else ""
         if bool(np.all(self._known() >= self.sure)):
             return f"every threshold is known to ±{self.precision:g} dB with {self.sure:.0%}"
-        if float(self._bits().max()) < _LEAST:
+        if float(self._scores().max()) < _LEAST[self.by]:
             return f"no tone of {min(self.levels):g} to {max(self.levels):g} dB would tell any more"
         return ""
 
-    def _bits(self) -> Array:
-        """What every tone would tell, (J, L), worked out once for a belief."""
+    def _scores(self) -> Array:
+        """What every tone is worth, (J, L), worked out once for a belief."""
         if self._scored is None or self._scored[0] is not self.belief:
             diagnosing = self.goal == "diagnosis" or (
                 self.goal == "both" and next(iter(self.belief.diagnosis.values())) < self.sure
             )
-            score = self.belief.about_class if diagnosing else self.belief.information
+            measured = self.belief.gain if self.by == "error" else self.belief.information
             frequencies, ears = self._grid()
+            score = self.belief.about_class if diagnosing else measured
             self._scored = self.belief, score(frequencies, self.levels, ears)
         return self._scored[1]
 
@@ -139,15 +146,15 @@ class HearingTest:
         return np.tile(self.frequencies, len(ears)), np.repeat(ears, len(self.frequencies))
 
     def ask(self) -> Tone | None:
-        """The tone that tells most, or None when the test is over. Asked again before an answer, it is the same."""
+        """The tone that is worth most, or None when the test is over. Asked again before an answer, it is the same."""
         if self.done:
             return None
         frequencies, ears = self._grid()
         if self.catch and np.random.default_rng([self.seed, len(self._heard)]).random() < self.catch:
             last = self._heard[-1].tone if self._heard else Tone(float(frequencies[0]), None, 0)
             return Tone(last.frequency, None, last.ear)
-        bits = self._bits()
-        j, i = np.unravel_index(int(np.argmax(np.round(bits, 9))), bits.shape)
+        scores = self._scores()
+        j, i = np.unravel_index(int(np.argmax(np.round(scores, 9))), scores.shape)
         return Tone(float(frequencies[j]), float(self.levels[i]), int(ears[j]))
 
     def tell(self, tone: Tone, heard: bool) -> None:
@@ -226,7 +233,7 @@ class HearingTest:
     def _settings(self) -> dict[str, Any]:
         return {
             "hearing test": _SCHEMA, "ears": list(self.ears), "frequencies": list(self.frequencies),
-            "levels": list(self.levels), "age": self.age, **self._stated, "goal": self.goal,
+            "levels": list(self.levels), "age": self.age, **self._stated, "goal": self.goal, "by": self.by,
             "precision": self.precision, "sure": self.sure, "most": self.most, "catch": self.catch, "seed": self.seed,
             "population": self.population.provenance,
         }  # fmt: skip

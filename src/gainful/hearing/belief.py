@@ -182,6 +182,53 @@ class ThresholdBelief:
         given = np.divide(both, total, out=np.zeros_like(both), where=total > 0.0)
         return np.maximum(answer_entropy(both.sum(axis=2)) - np.sum(total * answer_entropy(given), axis=2), 0.0)
 
+    def gain(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """By how many dB the answer to each tone is expected to narrow the standard deviation of a threshold, (J, L),
+        on average over these places.
+
+        An answer tells at most one bit, and hardly less where a threshold is known to 6 dB than where it is known to
+        20: bits do not say how large an error they take away, and this does. Under each class and listener, the
+        threshold at the tone's own place takes the others along by their covariance; each answer weighs the classes.
+        """
+        places, _ = _places(frequencies, ears)
+        mass = self.densities(frequencies, ears).reshape(len(places), -1, len(GRID))  # (J, P, G)
+        weights, cov = self.weights.ravel(), self._covariances(places)
+        mean = mass @ GRID
+        variance = np.maximum(mass @ GRID**2 - mean**2, 1e-9)
+        slope = (
+            cov / np.maximum(np.diagonal(cov, axis1=1, axis2=2), 1e-9)[:, None, :]
+        )  # of each on the tone's, (P, J', J)
+        before = _mixture_sd(weights[:, None], mean.T, variance.T).mean()
+        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        which = np.tile(np.arange(len(self.listeners.weight)), len(self.population.weights))
+        out = np.zeros((len(places), heard.shape[1]))
+        for j in range(len(places)):
+            moments = np.stack([mass[j], mass[j] * GRID, mass[j] * GRID**2], axis=1)  # (P, 3, G)
+            yes = np.matmul(moments, np.swapaxes(heard, 1, 2)[which])  # (P, 3, L)
+            whole = moments.sum(axis=2)[:, :, None]
+            for part in (yes, whole - yes):
+                chance = np.maximum(part[:, 0], 1e-12)
+                own = part[:, 1] / chance
+                left = np.maximum(part[:, 2] / chance - own**2, 0.0)
+                weight = weights[:, None] * chance
+                total = weight.sum(axis=0)
+                moved = mean.T[:, :, None] + slope[:, :, j, None] * (own - mean[j, :, None])[:, None]
+                narrowed = variance.T[:, :, None] - slope[:, :, j, None] ** 2 * (variance[j, :, None] - left)[:, None]
+                after = _mixture_sd(weight[:, None] / total, moved, np.maximum(narrowed, 1e-9))
+                out[j] += total * (before - after.mean(axis=0))
+        return out
+
+    def _covariances(self, places: Sequence[_Place]) -> Array:
+        """Of the thresholds at these places under each class and listener, (P, J, J)."""
+        Q, T = self.weights.shape[1], len(self.tested)
+        both = _curves(self.population, [*self.tested, *places]).cov
+        prior, cross = np.repeat(both[:, T:, T:], Q, axis=0), np.repeat(both[:, T:, :T], Q, axis=0)
+        if not T:
+            return prior
+        precision = self.settled.precision[:, :, None]
+        grow = np.eye(T) + precision * np.repeat(both[:, :T, :T], Q, axis=0)
+        return np.asarray(prior - cross @ np.linalg.solve(grow, precision * np.swapaxes(cross, 1, 2)))
+
     def about_class(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Bits that the answer to each tone would tell about the kind of ear, (J, L): kinds are classes of one name."""
         heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
@@ -252,6 +299,12 @@ def _curves(population: Population, places: Sequence[_Place]) -> Curves:
         K = population.classes
         return Curves(np.zeros((K, 0)), np.zeros((K, 0, 0)))
     return population.curves([p.frequency for p in places], [p.ear for p in places])
+
+
+def _mixture_sd(weight: Array, mean: Array, variance: Array) -> Array:
+    """The standard deviation of a mixture whose parts are along the first axis."""
+    centre = np.sum(weight * mean, axis=0)
+    return np.sqrt(np.maximum(np.sum(weight * (variance + mean**2), axis=0) - centre**2, 0.0))
 
 
 def answer_entropy(yes: Array) -> Array:

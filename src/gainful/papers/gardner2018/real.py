@@ -6,7 +6,7 @@ drawn for each person and unknown to all. Half of the ears are any, half are imp
 
 Beside gainful's test stand the clinical staircase (modified Hughson-Westlake, with the bias of its reports removed or
 not), Bayes' rule over a library of the ears that the population was fitted to, frequencies one by one with a flat prior
-and the most informative level (as QUEST+ does), and tones drawn by chance under gainful's own belief.
+and the most informative level (as QUEST+ does), and gainful's own belief with tones by information in bits or by chance.
 """
 
 from __future__ import annotations
@@ -94,6 +94,11 @@ def _looked(steps: Steps, truth: Array) -> list[Row]:
 Steps = Iterator[tuple[int, Array, float | None]]
 
 
+def _by_bits(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
+    test = HearingTest(most=tones, sure=0.999999, by="information", **told)  # type: ignore[arg-type]
+    return _tested(test, person, truth, rng)
+
+
 def _by_chance(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
     test = HearingTest(most=tones, sure=0.999999, **told)  # type: ignore[arg-type]
     return _tested(test, person, truth, rng, lambda: Tone(float(rng.choice(FREQUENCIES)), float(rng.choice(LEVELS))))
@@ -140,7 +145,7 @@ def _by_library(person: Listener, truth: Array, told: dict[str, float], tones: i
             library.tell(tone, person.answer(tone, rng))
 
 
-_STEPS = {"chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
+_STEPS = {"by bits": _by_bits, "chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
 
 
 def _measured(
@@ -207,7 +212,7 @@ def _beside_the_staircase(words: str, stairs: list[Row], curve: dict[int, Estima
 def _figures(rows: list[Row], folder: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
-    looks = {"gainful": ("#0072B2", "o", "-"), "library": ("#009E73", "^", "--"), "one by one": ("#D55E00", "s", "-."),
+    looks = {"gainful": ("#0072B2", "o", "-"), "library": ("#009E73", "^", "--"), "one by one": ("#D55E00", "s", "-."), "by bits": ("#56B4E9", "v", "-"),
              "chance": ("#7F7F7F", "D", ":")}  # fmt: skip
     sheet = Figure(figsize=(10, 7), layout="constrained")
     panels = sheet.subplots(2, 2, sharex=True, sharey=True)
