@@ -6,7 +6,7 @@ drawn for each person and unknown to all. Half of the ears are any, half are imp
 
 Beside gainful's test stand the clinical staircase (modified Hughson-Westlake, with the bias of its reports removed or
 not), Bayes' rule over a library of the ears that the population was fitted to, frequencies one by one with a flat prior
-and the most informative level (as QUEST+ does), and gainful's own belief with tones by information in bits or by chance.
+and the most informative level (as QUEST+ does), and gainful's own belief with tones by bits or by chance.
 """
 
 from __future__ import annotations
@@ -212,8 +212,13 @@ def _beside_the_staircase(words: str, stairs: list[Row], curve: dict[int, Estima
 def _figures(rows: list[Row], folder: Path) -> list[Path]:
     from matplotlib.figure import Figure
 
-    looks = {"gainful": ("#0072B2", "o", "-"), "library": ("#009E73", "^", "--"), "one by one": ("#D55E00", "s", "-."), "by bits": ("#56B4E9", "v", "-"),
-             "chance": ("#7F7F7F", "D", ":")}  # fmt: skip
+    looks = {
+        "gainful": ("#0072B2", "o", "-"),
+        "by bits": ("#56B4E9", "v", "-"),
+        "library": ("#009E73", "^", "--"),
+        "one by one": ("#D55E00", "s", "-."),
+        "chance": ("#7F7F7F", "D", ":"),
+    }
     sheet = Figure(figsize=(10, 7), layout="constrained")
     panels = sheet.subplots(2, 2, sharex=True, sharey=True)
     for axes, (setting, kind) in zip(panels.flat, _WANTED, strict=True):
@@ -235,7 +240,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
     for axes in panels[:, 0]:
         axes.set_ylabel("mean absolute error (dB)")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    sheet.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    sheet.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     sheet.savefig(folder / "errors.png", dpi=130)
     return [folder / "errors.png"]
 
