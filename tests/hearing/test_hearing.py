@@ -10,6 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 import gainful as gf
+from gainful.campaign.lines import Lines, Mark, to_text
 from gainful.hearing import (
     FREQUENCIES,
     Heard,
@@ -234,6 +235,18 @@ def test_a_test_goes_on_from_its_journal_and_nothing_else_may_write_to_it(tmp_pa
     with path.open("a") as file:
         file.write('{"frequency": 10')  # power was lost in the midst of a line
     assert len(HearingTest(journal=path, **TOLD).answers) == 4
+
+
+def test_numbers_of_numpy_s_own_are_numbers_and_strange_lines_are_named(tmp_path):
+    path = tmp_path / "test.jsonl"
+    test = HearingTest(age=np.int64(50), spread=np.float32(4.0), guess=0.02, lapse=0.02, journal=path)
+    test.tell(Tone(np.float64(1000.0), np.int64(20), np.int64(0)), np.bool_(True))
+    assert HearingTest(age=50, **TOLD, journal=path).answers == test.answers
+    with Lines(path) as lines:
+        mark = lines.read(Mark()).mark
+        lines.write([to_text({"frequency": 1000.0, "level": 900.0, "ear": 0, "heard": True})], mark)
+    with pytest.raises(gf.JournalError, match="line 3 is no answer"):
+        HearingTest(age=50, **TOLD, journal=path)
 
 
 @pytest.mark.parametrize(

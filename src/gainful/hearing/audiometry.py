@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gainful.campaign.lines import Lines, Mark, to_text
 from gainful.checks import is_number, listed, require, require_choice, require_count, require_kind, require_whole
-from gainful.errors import JournalError
+from gainful.errors import InvalidInput, JournalError
 from gainful.hearing.belief import Heard, Threshold, ThresholdBelief, Tone, believe
 from gainful.hearing.expectations import FREQUENCIES, LEVELS, expected_listeners
 from gainful.hearing.population import Population
@@ -88,11 +88,12 @@ class HearingTest:
         self.goal, self.precision, self.sure, self.catch = goal, float(precision), float(sure), float(catch)
         self.most = require_count("most", most, 1, "tones")
         self.seed = require_whole("seed", seed, 0, "any whole number from 0")
-        self.age = age
         self.population = Population.load() if population is None else population
         self.population.at_age(age)
+        self.age = None if age is None else float(age)
         self._listeners = expected_listeners(spread, guess, lapse)
-        self._stated = {"spread": spread, "guess": guess, "lapse": lapse}
+        stated = {"spread": spread, "guess": guess, "lapse": lapse}
+        self._stated = {name: None if value is None else float(value) for name, value in stated.items()}
         self._heard: list[Heard] = []
         self._belief: ThresholdBelief | None = None
         self._scored: tuple[ThresholdBelief, Array] | None = None
@@ -159,6 +160,15 @@ class HearingTest:
 
     def tell(self, tone: Tone, heard: bool) -> None:
         """Whether a tone was heard: the one that was asked for, or any other that was played."""
+        self._require(tone, heard)
+        level = None if tone.level is None else float(tone.level)
+        new = Heard(Tone(float(tone.frequency), level, int(tone.ear)), bool(heard))
+        self._write([_as_record(new)])
+        before = self._belief
+        self._heard.append(new)
+        self._belief = believe(self.population, self._listeners, self._heard, self.age, before)
+
+    def _require(self, tone: Any, heard: Any) -> None:
         require_kind("tone", tone, Tone, "a Tone", "such as the one that ask() gives")
         fine = is_number(tone.frequency) and 20.0 <= tone.frequency <= 20_000.0
         require(fine, "tone", "a frequency from 20 to 20000 Hz", tone.frequency, "frequencies are in Hz")
@@ -168,12 +178,6 @@ class HearingTest:
             tone.ear in range(len(self.ears)), "tone", f"an ear below {len(self.ears)}", tone.ear, "ears count from 0"
         )
         require(isinstance(heard, bool | np.bool_), "heard", "True or False", heard, "whether they said they heard it")
-        level = None if tone.level is None else float(tone.level)
-        new = Heard(Tone(float(tone.frequency), level, int(tone.ear)), bool(heard))
-        self._write([_as_record(new)])
-        before = self._belief
-        self._heard.append(new)
-        self._belief = believe(self.population, self._listeners, self._heard, self.age, before)
 
     def undo(self) -> Heard | None:
         """Take the last answer back; the one that it was, or None where there was none."""
@@ -223,11 +227,16 @@ class HearingTest:
         first, *rest = content.records
         if first != self._settings():
             raise JournalError(f"{path} is of another test, {first}; give it the same arguments, or another file")
-        for record in rest:
-            if "undone" in record:
-                self._heard.pop()
-            else:
-                self._heard.append(Heard(Tone(record["frequency"], record["level"], record["ear"]), record["heard"]))
+        for number, record in enumerate(rest, start=2):
+            try:
+                if "undone" in record:
+                    self._heard.pop()
+                else:
+                    tone = Tone(record["frequency"], record["level"], record["ear"])
+                    self._require(tone, record["heard"])
+                    self._heard.append(Heard(tone, record["heard"]))
+            except (KeyError, IndexError, InvalidInput) as trouble:
+                raise JournalError(f"{path}: line {number} is no answer of a hearing test: {trouble}") from None
         self._mark = content.mark
 
     def _settings(self) -> dict[str, Any]:
