@@ -80,14 +80,3 @@ def test_many_tones_agree_with_the_library_s_ep_over_tones():
     assert by_places.log_evidence[0] == pytest.approx(by_tones.log_evidence, abs=0.02)
     assert 25.0 + by_places.mean[0] == pytest.approx(-by_tones.mean(wanted), abs=0.1)
     assert np.diagonal(by_places.cov[0]) == pytest.approx(by_tones.variance(wanted), rel=0.05)
-
-
-def test_going_on_from_earlier_sites_ends_where_beginning_anew_does():
-    cov = np.array([[[120.0, 80.0], [80.0, 150.0]]])
-    first = np.stack([log_likelihood(TONES[:2], 4.0, 0.02, 0.02), log_likelihood([], 4.0, 0.02, 0.02)])[None]
-    then = np.stack([log_likelihood(TONES, 4.0, 0.02, 0.02), log_likelihood(AGAINST[:2], 4.0, 0.02, 0.02)])[None]
-    centre = np.full((1, 2), 20.0)
-    start = settle(centre, cov, first)
-    anew, on = settle(centre, cov, then), settle(centre, cov, then, (start.precision, start.shift))
-    assert on.log_evidence == pytest.approx(anew.log_evidence, abs=1e-4)
-    assert on.mean == pytest.approx(anew.mean, abs=1e-3)

@@ -164,9 +164,8 @@ class HearingTest:
         level = None if tone.level is None else float(tone.level)
         new = Heard(Tone(float(tone.frequency), level, int(tone.ear)), bool(heard))
         self._write([_as_record(new)])
-        before = self._belief
         self._heard.append(new)
-        self._belief = believe(self.population, self._listeners, self._heard, self.age, before)
+        self._belief = believe(self.population, self._listeners, self._heard, self.age)
 
     def _require(self, tone: Any, heard: Any) -> None:
         require_kind("tone", tone, Tone, "a Tone", "such as the one that ask() gives")

@@ -243,10 +243,10 @@ class ThresholdBelief:
 
 
 def believe(
-    population: Population, listeners: Listeners, heard: Sequence[Heard], age: float | None = None,
-    start: ThresholdBelief | None = None,
-) -> ThresholdBelief:  # fmt: skip
-    """What is believed after these answers; `start` is the belief after the first of them, to go on from."""
+    population: Population, listeners: Listeners, heard: Sequence[Heard], age: float | None = None
+) -> ThresholdBelief:
+    """What is believed after these answers, from all of them at once: a test that is gone on with
+    asks for the same tones."""
     tested = tuple(dict.fromkeys(_Place(h.tone.frequency, h.tone.ear) for h in heard if h.tone.level is not None))
     K, Q, T = population.classes, len(listeners.weight), len(tested)
     log_likelihood, alone = np.zeros((Q, T, len(GRID))), np.zeros(Q)
@@ -260,8 +260,8 @@ def believe(
     parts = np.repeat(np.arange(K), Q)
     with np.errstate(divide="ignore"):
         prior = np.log(population.at_age(age))[:, None] + np.log(listeners.weight) + alone
-    settled = settle(curves.mean[parts], curves.cov[parts], np.tile(log_likelihood, (K, 1, 1)),
-                     _sites(start, tested, K * Q), prior.ravel())  # fmt: skip
+    like = np.tile(log_likelihood, (K, 1, 1))
+    settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel())
     logs = prior + settled.log_evidence.reshape(K, Q)
     log_evidence = float(logsumexp(logs))
     weights = np.exp(logs - log_evidence)
@@ -274,16 +274,6 @@ def believe(
             stacklevel=2,
         )
     return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
-
-
-def _sites(start: ThresholdBelief | None, tested: Sequence[_Place], parts: int) -> tuple[Array, Array] | None:
-    """Those of an earlier belief, for the places that it knows; nothing for the others."""
-    if start is None or len(start.settled.precision) != parts or tuple(tested[: len(start.tested)]) != start.tested:
-        return None
-    precision, shift = np.zeros((parts, len(tested))), np.zeros((parts, len(tested)))
-    precision[:, : len(start.tested)] = start.settled.precision
-    shift[:, : len(start.tested)] = start.settled.shift
-    return precision, shift
 
 
 def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> tuple[list[_Place], Array]:

@@ -45,11 +45,8 @@ class Settled(NamedTuple):
     residual: Array
 
 
-def settle(
-    centre: Array, cov: Array, log_likelihood: Array, start: tuple[Array, Array] | None = None,
-    log_prior: Array | None = None,
-) -> Settled:  # fmt: skip
-    """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G); `start` are earlier sites.
+def settle(centre: Array, cov: Array, log_likelihood: Array, log_prior: Array | None = None) -> Settled:
+    """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G).
 
     With `log_prior` (P,), what hardly weighs anything is not followed to its end: classes that the answers contradict
     are those that settle slowly.
@@ -59,7 +56,7 @@ def settle(
     (True, 25.0)
     """
     P, T = centre.shape
-    sites = _Sites(np.zeros((P, T)), np.zeros((P, T))) if start is None else _Sites(start[0].copy(), start[1].copy())
+    sites = _Sites(np.zeros((P, T)), np.zeros((P, T)))
     log_z, marginal, moved = np.zeros((P, T)), np.empty((P, T, len(GRID))), np.full(P, np.inf)
     active = np.arange(P)
     for number in range(_SWEEPS):
