@@ -214,6 +214,17 @@ def test_silence_shows_who_guesses():
     assert "seems to guess" in test.describe()
 
 
+def test_somebody_who_says_yes_to_everything_is_not_believed_to_hear_everything():
+    test = HearingTest(most=25, **TOLD)
+    while tone := test.ask():
+        test.tell(tone, heard=True)
+    assert "play silent trials" in test.describe()
+    silent = HearingTest(most=25, catch=0.3)
+    while tone := silent.ask():
+        silent.tell(tone, heard=True)
+    assert "seems to guess" in silent.describe()
+
+
 def test_a_test_goes_on_from_its_journal_and_nothing_else_may_write_to_it(tmp_path):
     path, rng = tmp_path / "test.jsonl", np.random.default_rng(0)
     person = Listener([[10, 10, 15, 20, 30, 35, 40]], FREQUENCIES, **TOLD)

@@ -24,6 +24,7 @@ _GOALS = ("thresholds", "diagnosis", "both")
 _CRITERIA = ("error", "information")
 _SCHEMA = 1
 _LEAST = {"error": 0.01, "information": 0.02}  # dB or bits: a test that no tone is worth more to is over
+_UNHEARD_OF = -15.0  # dB HL: a threshold below which hardly any is
 _GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
 
 
@@ -207,6 +208,8 @@ class HearingTest:
             lines.append(
                 f"The listener seems to guess: yes to about {self.belief.guessing:.0%} of what cannot be heard."
             )
+        if self._heard and float(np.median([t.median for t in self.audiogram()])) < _UNHEARD_OF:
+            lines.append("The listener said yes to what hardly anybody hears: play silent trials too, with catch=0.1.")
         return "\n".join(lines)
 
     def _open(self, path: Path) -> None:

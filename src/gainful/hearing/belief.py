@@ -122,7 +122,8 @@ class ThresholdBelief:
                 out[j] = self.settled.marginal[:, known[place]].reshape(K, Q, -1)
         if new:
             mean, variance = self._elsewhere([places[j] for j in new])
-            z = (GRID - mean[..., None]) / np.sqrt(variance)[..., None]
+            inside = np.clip(mean, GRID[0], GRID[-1])  # of somebody who hears nothing, a class may expect more
+            z = (GRID - inside[..., None]) / np.sqrt(variance)[..., None]
             some = np.exp(-0.5 * z**2)
             out[new] = some / some.sum(axis=-1, keepdims=True)
         return out
@@ -245,8 +246,8 @@ class ThresholdBelief:
 def believe(
     population: Population, listeners: Listeners, heard: Sequence[Heard], age: float | None = None
 ) -> ThresholdBelief:
-    """What is believed after these answers, from all of them at once: a test that is gone on with
-    asks for the same tones."""
+    """What is believed after these answers, from all of them at once: a test that is gone on with asks for the same
+    tones."""
     tested = tuple(dict.fromkeys(_Place(h.tone.frequency, h.tone.ear) for h in heard if h.tone.level is not None))
     K, Q, T = population.classes, len(listeners.weight), len(tested)
     log_likelihood, alone = np.zeros((Q, T, len(GRID))), np.zeros(Q)
