@@ -105,7 +105,7 @@ class ThresholdBelief:
 
     def densities(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Of the threshold at each place under each class and listener, (J, K, Q, G): masses on the grid of levels."""
-        places, _ = _places(frequencies, ears)
+        places = _places(frequencies, ears)
         if self._last and self._last[0] == places:  # a trial asks for the same places several times
             return self._last[1]
         found = self._densities(places)
@@ -157,7 +157,7 @@ class ThresholdBelief:
     def thresholds(self, frequencies: ArrayLike, ears: ArrayLike | None = None, level: float = 0.9) -> list[Threshold]:
         """Medians, with the central intervals that hold the threshold with this probability."""
         require(is_number(level) and 0.0 < level < 1.0, "level", "a probability", level, "0.9 is usual")
-        places, _ = _places(frequencies, ears)
+        places = _places(frequencies, ears)
         tails = np.array([0.5, 0.5 - 0.5 * level, 0.5 + 0.5 * level])
         ends = [quantiles(mass, tails) for mass in self.marginals(frequencies, ears)]
         return [Threshold(*place, *(float(x) for x in end)) for place, end in zip(places, ends, strict=True)]
@@ -191,7 +191,7 @@ class ThresholdBelief:
         20: bits do not say how large an error they take away, and this does. Under each class and listener, the
         threshold at the tone's own place takes the others along by their covariance; each answer weighs the classes.
         """
-        places, _ = _places(frequencies, ears)
+        places = _places(frequencies, ears)
         mass = self.densities(frequencies, ears).reshape(len(places), -1, len(GRID))  # (J, P, G)
         weights, cov = self.weights.ravel(), self._covariances(places)
         mean = mass @ GRID
@@ -277,12 +277,10 @@ def believe(
     return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
 
 
-def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> tuple[list[_Place], Array]:
+def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> list[_Place]:
     hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    which = (
-        np.zeros(len(hertz), dtype=int) if ears is None else np.broadcast_to(np.asarray(ears, dtype=int), hertz.shape)
-    )
-    return [_Place(float(f), int(e)) for f, e in zip(hertz, which, strict=True)], which
+    which = np.broadcast_to(np.asarray(0 if ears is None else ears, dtype=int), hertz.shape)
+    return [_Place(float(f), int(e)) for f, e in zip(hertz, which, strict=True)]
 
 
 def _curves(population: Population, places: Sequence[_Place]) -> Curves:

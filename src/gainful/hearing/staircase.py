@@ -27,7 +27,7 @@ def hughson_westlake(
     that were come to from below were heard.
 
     The first tone is `first` dB; louder by 20 until one is heard. Reported thresholds lie above the level that is heard
-    half of the time by about half a step: see `BIAS` in the experiments that correct for it.
+    half of the time by about half a step.
     """
     level, tones = first, 0
 
