@@ -202,10 +202,11 @@ class ThresholdBelief:
         before = _mixture_sd(weights[:, None], mean.T, variance.T).mean()
         heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
         which = np.tile(np.arange(len(self.listeners.weight)), len(self.population.weights))
+        by_part = np.swapaxes(heard, 1, 2)[which]  # (P, G, L)
         out = np.zeros((len(places), heard.shape[1]))
         for j in range(len(places)):
             moments = np.stack([mass[j], mass[j] * GRID, mass[j] * GRID**2], axis=1)  # (P, 3, G)
-            yes = np.matmul(moments, np.swapaxes(heard, 1, 2)[which])  # (P, 3, L)
+            yes = np.matmul(moments, by_part)  # (P, 3, L)
             whole = moments.sum(axis=2)[:, :, None]
             for part in (yes, whole - yes):
                 chance = np.maximum(part[:, 0], 1e-12)
