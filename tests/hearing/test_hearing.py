@@ -158,7 +158,7 @@ def test_intervals_hold_thresholds_of_people_from_the_population():
 
 
 def test_one_ear_tells_about_the_other_and_both_are_asked():
-    belief = believe(EARS, expected_listeners(**TOLD), [Heard(Tone(4000.0, 50.0, 0), yes=False)] * 3)
+    belief = believe(EARS, expected_listeners(**TOLD), [Heard((Tone(4000.0, 50.0, 0),), yes=False)] * 3)
     none = believe(EARS, expected_listeners(**TOLD), [])
     assert belief.mean([4000.0], [1])[0] > none.mean([4000.0], [1])[0] + 10.0
     curve = [10, 10, 15, 20, 30, 35, 40]
@@ -166,7 +166,7 @@ def test_one_ear_tells_about_the_other_and_both_are_asked():
     person = Listener([curve, curve], FREQUENCIES, **TOLD)
     while tone := test.ask():
         test.tell(tone, person.answer(tone, rng))
-    assert {heard.tone.ear for heard in test.answers} == {0, 1}
+    assert {heard.tones[0].ear for heard in test.answers} == {0, 1}
     assert len(test.audiogram()) == 14
 
 
@@ -200,9 +200,9 @@ def test_a_diagnosis_is_reached_and_said():
 
 
 def test_silence_shows_who_guesses():
-    heard = [Heard(Tone(1000.0, None), yes=True)] * 4 + [Heard(Tone(1000.0, None), yes=False)] * 4
+    heard = [Heard((Tone(1000.0, None),), yes=True)] * 4 + [Heard((Tone(1000.0, None),), yes=False)] * 4
     guessing = believe(EARS, expected_listeners(), heard)
-    quiet = believe(EARS, expected_listeners(), [Heard(Tone(1000.0, None), yes=False)] * 8)
+    quiet = believe(EARS, expected_listeners(), [Heard((Tone(1000.0, None),), yes=False)] * 8)
     assert guessing.guessing > 0.2 > 0.05 > quiet.guessing
     test = HearingTest(catch=0.5, seed=3)
     silent = 0

@@ -13,7 +13,9 @@ from gainful.hearing.settling import GRID, settle
 
 def log_likelihood(tones: list[tuple[float, bool]], spread: float, guess: float, lapse: float) -> np.ndarray:
     one = expected_listeners(spread, guess, lapse)
-    return np.sum([np.zeros(len(GRID)), *(one.log_answer(level - GRID, bool(yes))[0] for level, yes in tones)], axis=0)
+    return np.sum(
+        [np.zeros(len(GRID)), *(one.log_answer(level - GRID[None], bool(yes))[0] for level, yes in tones)], axis=0
+    )
 
 
 TONES = [(40.0, True), (30.0, True), (20.0, False), (25.0, True), (25.0, False)]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from gainful.campaign.lines import Lines, Mark, to_text
 from gainful.checks import is_number, listed, require, require_choice, require_count, require_kind, require_whole
 from gainful.errors import InvalidInput, JournalError
-from gainful.hearing.belief import Heard, Threshold, ThresholdBelief, Tone, believe
+from gainful.hearing.belief import Heard, Threshold, ThresholdBelief, Tone, believe, one_or_more
 from gainful.hearing.expectations import FREQUENCIES, LEVELS, expected_listeners
 from gainful.hearing.population import Population
+from gainful.hearing.scenarios import scenarios
 
 __all__ = ["HearingTest"]
 
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 _GOALS = ("thresholds", "diagnosis", "both")
 _CRITERIA = ("error", "information")
-_SCHEMA = 1
+_SCHEMA = 2
 _LEAST = {"error": 0.01, "information": 0.02}  # dB or bits: a test that no tone is worth more to is over
 _UNHEARD_OF = -15.0  # dB HL: a threshold below which hardly any is
 _GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
@@ -40,7 +41,9 @@ class HearingTest:
                  curve in bits ("information")
     precision    a test for thresholds ends when each is within so many dB of what is reported, with probability `sure`;
                  one for a diagnosis when a kind of ear has that probability
-    most         tones at most
+    most         trials at most
+    together     tones in one trial at most, from 1 to 3: they are played one after the other, and the listener says
+                 whether any of them was heard
     catch        the share of trials that are silent, to see whether the listener guesses
     journal      a file that every answer is written to; one that exists already is gone on with
 
@@ -66,6 +69,7 @@ class HearingTest:
         precision: float = 5.0,
         sure: float = 0.95,
         most: int = 150,
+        together: int = 1,
         catch: float = 0.0,
         seed: int = 0,
         population: Population | None = None,
@@ -87,7 +91,9 @@ class HearingTest:
         require_choice("by", by, _CRITERIA, "what a tone is chosen by")
         self.by = by
         self.goal, self.precision, self.sure, self.catch = goal, float(precision), float(sure), float(catch)
-        self.most = require_count("most", most, 1, "tones")
+        self.most = require_count("most", most, 1, "trials")
+        self.together = require_count("together", together, 1, "tones in one trial, at most 3")
+        require(self.together <= 3, "together", "at most 3 tones in one trial", together, "listeners lose count")
         self.seed = require_whole("seed", seed, 0, "any whole number from 0")
         self.population = Population.load() if population is None else population
         self.population.at_age(age)
@@ -131,14 +137,15 @@ class HearingTest:
     def _scores(self) -> Array:
         """What every tone is worth, (J, L), worked out once for a belief."""
         if self._scored is None or self._scored[0] is not self.belief:
-            diagnosing = self.goal == "diagnosis" or (
-                self.goal == "both" and next(iter(self.belief.diagnosis.values())) < self.sure
-            )
             measured = self.belief.gain if self.by == "error" else self.belief.information
             frequencies, ears = self._grid()
-            score = self.belief.about_class if diagnosing else measured
+            score = self.belief.about_class if self._diagnosing() else measured
             self._scored = self.belief, score(frequencies, self.levels, ears)
         return self._scored[1]
+
+    def _diagnosing(self) -> bool:
+        unknown = next(iter(self.belief.diagnosis.values())) < self.sure
+        return self.goal == "diagnosis" or (self.goal == "both" and unknown)
 
     def _known(self) -> Array:
         return self.belief.within(*self._grid(), self.precision)
@@ -147,29 +154,57 @@ class HearingTest:
         ears = np.arange(len(self.ears))
         return np.tile(self.frequencies, len(ears)), np.repeat(ears, len(self.frequencies))
 
-    def ask(self) -> Tone | None:
-        """The tone that is worth most, or None when the test is over. Asked again before an answer, it is the same."""
+    def ask(self) -> Tone | tuple[Tone, ...] | None:
+        """The tone that is worth most, or None when the test is over. Asked again before an answer, it is the same.
+
+        With `together` above one it is a tuple of tones, as many as are worth more than one of them less.
+        """
         if self.done:
             return None
-        frequencies, ears = self._grid()
         if self.catch and np.random.default_rng([self.seed, len(self._heard)]).random() < self.catch:
-            last = self._heard[-1].tone if self._heard else Tone(float(frequencies[0]), None, 0)
-            return Tone(last.frequency, None, last.ear)
+            last = self._heard[-1].tones[-1] if self._heard else self._tone(0, 0)
+            silence = Tone(last.frequency, None, last.ear)
+            return silence if self.together == 1 else (silence,)
+        if self.together > 1:
+            return tuple(self._tone(j, i) for j, i in self._several())
         scores = self._scores()
-        j, i = np.unravel_index(int(np.argmax(np.round(scores, 9))), scores.shape)
+        return self._tone(*np.unravel_index(int(np.argmax(np.round(scores, 9))), scores.shape))
+
+    def _several(self) -> list[tuple[int, int]]:
+        """The tones of the next trial, place and level by number."""
+        frequencies, ears = self._grid()
+        people = scenarios(self.belief, frequencies, self.levels, ears)
+        measured = people.gain if self.by == "error" else people.bits
+        return people.best(people.about_kind if self._diagnosing() else measured, self.together)
+
+    def _tone(self, j: Any, i: Any) -> Tone:
+        frequencies, ears = self._grid()
         return Tone(float(frequencies[j]), float(self.levels[i]), int(ears[j]))
 
-    def tell(self, tone: Tone, heard: bool) -> None:
-        """Whether a tone was heard: the one that was asked for, or any other that was played."""
-        self._require(tone, heard)
-        level = None if tone.level is None else float(tone.level)
-        new = Heard(Tone(float(tone.frequency), level, int(tone.ear)), bool(heard))
+    def tell(self, tones: Tone | Sequence[Tone], heard: bool) -> None:
+        """Whether a tone was heard, or any of several: those that were asked for, or others that were played."""
+        new = self._read(tones, heard)
         self._write([_as_record(new)])
         self._heard.append(new)
         self._belief = believe(self.population, self._listeners, self._heard, self.age)
 
-    def _require(self, tone: Any, heard: Any) -> None:
-        require_kind("tone", tone, Tone, "a Tone", "such as the one that ask() gives")
+    def _read(self, tones: Any, heard: Any) -> Heard:
+        """An answer, checked."""
+        given = tones if isinstance(tones, Tone) else listed(tones)
+        fine = bool(given) and all(isinstance(each, Tone) for each in one_or_more(given))  # type: ignore[arg-type]
+        require(fine, "tones", "a Tone, or several", tones, "such as what ask() gives")
+        found = one_or_more(given)  # type: ignore[arg-type]
+        require(len(found) <= 3, "tones", "at most 3 tones in one trial", len(found), "tell them trial by trial")
+        for tone in found:
+            self._require(tone)
+        require(isinstance(heard, bool | np.bool_), "heard", "True or False", heard, "whether they said they heard it")
+        levels = [None if tone.level is None else float(tone.level) for tone in found]
+        return Heard(
+            tuple(Tone(float(t.frequency), level, int(t.ear)) for t, level in zip(found, levels, strict=True)),
+            bool(heard),
+        )
+
+    def _require(self, tone: Tone) -> None:
         fine = is_number(tone.frequency) and 20.0 <= tone.frequency <= 20_000.0
         require(fine, "tone", "a frequency from 20 to 20000 Hz", tone.frequency, "frequencies are in Hz")
         fine = tone.level is None or (is_number(tone.level) and -30.0 <= tone.level <= 130.0)
@@ -177,7 +212,6 @@ class HearingTest:
         require(
             tone.ear in range(len(self.ears)), "tone", f"an ear below {len(self.ears)}", tone.ear, "ears count from 0"
         )
-        require(isinstance(heard, bool | np.bool_), "heard", "True or False", heard, "whether they said they heard it")
 
     def undo(self) -> Heard | None:
         """Take the last answer back; the one that it was, or None where there was none."""
@@ -234,10 +268,8 @@ class HearingTest:
                 if "undone" in record:
                     self._heard.pop()
                 else:
-                    tone = Tone(record["frequency"], record["level"], record["ear"])
-                    self._require(tone, record["heard"])
-                    self._heard.append(Heard(tone, record["heard"]))
-            except (KeyError, IndexError, InvalidInput) as trouble:
+                    self._heard.append(self._read([Tone(*each) for each in record["tones"]], record["heard"]))
+            except (KeyError, IndexError, TypeError, InvalidInput) as trouble:
                 raise JournalError(f"{path}: line {number} is no answer of a hearing test: {trouble}") from None
         self._mark = content.mark
 
@@ -245,8 +277,8 @@ class HearingTest:
         return {
             "hearing test": _SCHEMA, "ears": list(self.ears), "frequencies": list(self.frequencies),
             "levels": list(self.levels), "age": self.age, **self._stated, "goal": self.goal, "by": self.by,
-            "precision": self.precision, "sure": self.sure, "most": self.most, "catch": self.catch, "seed": self.seed,
-            "population": self.population.provenance,
+            "precision": self.precision, "sure": self.sure, "most": self.most, "together": self.together,
+            "catch": self.catch, "seed": self.seed, "population": self.population.provenance,
         }  # fmt: skip
 
     def _write(self, records: Sequence[dict[str, Any]]) -> None:
@@ -263,7 +295,7 @@ class HearingTest:
 
 
 def _as_record(heard: Heard) -> dict[str, Any]:
-    return {"frequency": heard.tone.frequency, "level": heard.tone.level, "ear": heard.tone.ear, "heard": heard.yes}
+    return {"tones": [list(tone) for tone in heard.tones], "heard": heard.yes}
 
 
 def _names(ears: Any) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from scipy.special import logsumexp
 
 from gainful.checks import is_number, require
 from gainful.errors import ConvergenceWarning
+from gainful.hearing.among import Among
 from gainful.hearing.expectations import Listeners
 from gainful.hearing.population import Curves, Population
 from gainful.hearing.settling import GRID, Settled, settle
@@ -43,10 +44,15 @@ class Tone(NamedTuple):
     ear: int = 0
 
 
-class Heard(NamedTuple):
-    """A tone that was played, and whether it was heard."""
+def one_or_more(tones: Tone | Sequence[Tone]) -> tuple[Tone, ...]:
+    """The tones of a trial, where a tone is one."""
+    return (tones,) if isinstance(tones, Tone) else tuple(tones)
 
-    tone: Tone
+
+class Heard(NamedTuple):
+    """Tones that were played in one trial, usually one, and whether any of them was heard."""
+
+    tones: tuple[Tone, ...]
     yes: bool
 
 
@@ -138,13 +144,26 @@ class ThresholdBelief:
         if not T:
             shape = len(asked), K, Q
             return (np.broadcast_to(each.T[:, :, None], shape) for each in (both.mean, own))  # type: ignore[return-value]
-        precision = self.settled.precision.reshape(K, Q, T)
-        pull = self.settled.shift.reshape(K, Q, T) - precision * self.settled.mean.reshape(K, Q, T)
+        precision = self.settled.precision.reshape(K, Q, T, T)
+        pull = self._pull().reshape(K, Q, T)
         mean = both.mean[:, T:, None] + np.einsum("kjt,kqt->kjq", cross, pull)
-        grow = np.eye(T) + precision[..., None] * inner[:, None]
-        taken = np.linalg.solve(grow, precision[..., None] * np.swapaxes(cross, 1, 2)[:, None])
+        grow = np.eye(T) + precision @ inner[:, None]
+        taken = np.linalg.solve(grow, precision @ np.swapaxes(cross, 1, 2)[:, None])
         variance = own[:, :, None] - np.einsum("kjt,kqtj->kjq", cross, taken)
         return np.swapaxes(mean, 0, 1), np.swapaxes(np.maximum(variance, 1e-6), 0, 1)
+
+    def _pull(self) -> Array:
+        """What thresholds elsewhere are drawn by through their covariance with those that are tested, (P, T)."""
+        precision, shift, mean = self.settled[:3]
+        return np.asarray(shift - np.einsum("pst,pt->ps", precision, mean))
+
+    def moments(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> tuple[Array, Array]:
+        """Mean (P, J) and covariance (P, J, J) of the thresholds under each class and listener."""
+        places = _places(frequencies, ears)
+        Q, T = self.weights.shape[1], len(self.tested)
+        both = _curves(self.population, [*self.tested, *places])
+        mean, cross = np.repeat(both.mean[:, T:], Q, axis=0), np.repeat(both.cov[:, T:, :T], Q, axis=0)
+        return mean + np.einsum("pjt,pt->pj", cross, self._pull()), self._covariances(places)
 
     def marginals(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Of the threshold at each place, (J, G): masses on the grid of levels."""
@@ -227,9 +246,9 @@ class ThresholdBelief:
         prior, cross = np.repeat(both[:, T:, T:], Q, axis=0), np.repeat(both[:, T:, :T], Q, axis=0)
         if not T:
             return prior
-        precision = self.settled.precision[:, :, None]
-        grow = np.eye(T) + precision * np.repeat(both[:, :T, :T], Q, axis=0)
-        return np.asarray(prior - cross @ np.linalg.solve(grow, precision * np.swapaxes(cross, 1, 2)))
+        precision = self.settled.precision
+        grow = np.eye(T) + precision @ np.repeat(both[:, :T, :T], Q, axis=0)
+        return np.asarray(prior - cross @ np.linalg.solve(grow, precision @ np.swapaxes(cross, 1, 2)))
 
     def about_class(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Bits that the answer to each tone would tell about the kind of ear, (J, L): kinds are classes of one name."""
@@ -249,21 +268,27 @@ def believe(
 ) -> ThresholdBelief:
     """What is believed after these answers, from all of them at once: a test that is gone on with asks for the same
     tones."""
-    tested = tuple(dict.fromkeys(_Place(h.tone.frequency, h.tone.ear) for h in heard if h.tone.level is not None))
+    sounded = [(tuple(tone for tone in tones if tone.level is not None), yes) for tones, yes in heard]
+    tested = tuple(dict.fromkeys(_Place(tone.frequency, tone.ear) for tones, _ in sounded for tone in tones))
     K, Q, T = population.classes, len(listeners.weight), len(tested)
     log_likelihood, alone = np.zeros((Q, T, len(GRID))), np.zeros(Q)
-    for (frequency, level, ear), yes in heard:
-        if level is None:
+    among = []
+    for tones, yes in sounded:
+        at = [tested.index(_Place(tone.frequency, tone.ear)) for tone in tones]
+        levels = np.array([tone.level for tone in tones], dtype=float)
+        if not tones:
             with np.errstate(divide="ignore"):
                 alone += np.log(listeners.guess if yes else 1.0 - listeners.guess)
+        elif len(set(at)) == 1:
+            log_likelihood[:, at[0]] += listeners.log_answer(levels[:, None] - GRID, yes)
         else:
-            log_likelihood[:, tested.index(_Place(frequency, ear))] += listeners.log_answer(level - GRID, yes)
+            among.append(_among(at, levels, yes, listeners, K))
     curves = _curves(population, tested)
     parts = np.repeat(np.arange(K), Q)
     with np.errstate(divide="ignore"):
         prior = np.log(population.at_age(age))[:, None] + np.log(listeners.weight) + alone
     like = np.tile(log_likelihood, (K, 1, 1))
-    settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel())
+    settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel(), among)
     logs = prior + settled.log_evidence.reshape(K, Q)
     log_evidence = float(logsumexp(logs))
     weights = np.exp(logs - log_evidence)
@@ -276,6 +301,14 @@ def believe(
             stacklevel=2,
         )
     return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
+
+
+def _among(at: Sequence[int], levels: Array, yes: bool, listeners: Listeners, classes: int) -> Among:
+    """An answer to tones at several places, under every class and listener."""
+    places = tuple(dict.fromkeys(at))
+    which = tuple(places.index(each) for each in at)
+    spread, guess, lapse = (np.tile(each, classes) for each in (listeners.spread, listeners.guess, listeners.lapse))
+    return Among(places, which, levels, yes, spread, guess if yes else lapse, 1.0 - guess - lapse)
 
 
 def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> list[_Place]:

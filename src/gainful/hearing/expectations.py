@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from gainful.checks import is_number, require
+from gainful.numerics.normal import log_of_rest
 
 __all__ = ["FREQUENCIES", "LEVELS", "Listeners", "expected_listeners"]
 
@@ -38,15 +39,23 @@ class Listeners(NamedTuple):
 
     def hears(self, above: Array) -> Array:
         """P(yes) to a tone so many dB above the threshold, of each listener: (Q, …)."""
-        return np.asarray(np.exp(self.log_answer(above, yes=True)))
+        return np.asarray(np.exp(self.log_answer(above[None], yes=True)))
 
     def log_answer(self, above: Array, yes: bool) -> Array:
-        """log P(yes) or log P(no) to a tone so many dB above the threshold, of each listener: (Q, …)."""
-        shape = (-1, *(1,) * np.ndim(above))
-        spread, guess, lapse = (each.reshape(shape) for each in (self.spread, self.guess, self.lapse))
-        careful = np.log1p(-guess - lapse) + log_ndtr((above if yes else -above) / spread)
+        """log P(yes) or log P(no) to tones so many dB above the threshold (k, …), of each listener: (Q, …).
+
+        Of several tones it is enough to hear one.
+        """
+        shape = (-1, *(1,) * (np.ndim(above) - 1))
+        guess, lapse = self.guess.reshape(shape), self.lapse.reshape(shape)
+        unit = self.spread.reshape(-1, *(1,) * np.ndim(above))
+        if len(above) == 1:
+            careful = log_ndtr((above if yes else -above) / unit)[:, 0]
+        else:
+            missed = log_ndtr(-above / unit).sum(axis=1)
+            careful = log_of_rest(missed) if yes else missed
         with np.errstate(divide="ignore"):
-            return np.asarray(np.logaddexp(np.log(guess if yes else lapse), careful))
+            return np.asarray(np.logaddexp(np.log(guess if yes else lapse), np.log1p(-guess - lapse) + careful))
 
 
 def expected_listeners(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.hearing.belief import Heard, Tone, answer_entropy
+from gainful.hearing.belief import Tone, answer_entropy
 from gainful.hearing.expectations import Listeners
 
 __all__ = ["EarLibrary"]
@@ -52,7 +52,6 @@ class EarLibrary:
         return Tone(float(self.frequencies[-best[1]]), float(self.levels[-best[2]]))
 
     def tell(self, tone: Tone, heard: bool) -> None:
-        answer = Heard(tone, bool(heard))
-        assert answer.tone.level is not None
+        assert tone.level is not None
         (j,) = np.flatnonzero(self.frequencies == tone.frequency)
-        self._logs += self.listeners.log_answer(answer.tone.level - self.thresholds[:, j], answer.yes)
+        self._logs += self.listeners.log_answer(tone.level - self.thresholds[None, :, j], bool(heard))

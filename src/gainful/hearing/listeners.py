@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from gainful.hearing.belief import Tone
+from gainful.hearing.belief import Tone, one_or_more
 
 __all__ = ["Listener"]
 
@@ -37,15 +38,15 @@ class Listener:
         at = np.log2(np.asarray(self.frequencies, dtype=float))
         return float(np.interp(np.log2(frequency), at, np.atleast_2d(np.asarray(self.thresholds, dtype=float))[ear]))
 
-    def chance(self, tone: Tone) -> float:
-        """The probability of a yes."""
-        if tone.level is None:
-            return self.guess
-        heard = ndtr((tone.level - self.threshold(tone.frequency, tone.ear)) / self.spread)
+    def chance(self, tones: Tone | Sequence[Tone]) -> float:
+        """The probability of a yes: of several tones it is enough to hear one."""
+        played = [tone for tone in one_or_more(tones) if tone.level is not None]
+        above = np.array([tone.level - self.threshold(tone.frequency, tone.ear) for tone in played])  # type: ignore[operator]
+        heard = 1.0 - np.prod(ndtr(-above / self.spread))
         return float(self.guess + (1.0 - self.guess - self.lapse) * heard)
 
-    def answer(self, tone: Tone, rng: np.random.Generator) -> bool:
-        return bool(rng.random() < self.chance(tone))
+    def answer(self, tones: Tone | Sequence[Tone], rng: np.random.Generator) -> bool:
+        return bool(rng.random() < self.chance(tones))
 
     def with_notch(self, depth: float, centre: float, width: float) -> Listener:
         """The same person with a notch in both ears: so many dB deeper at this frequency, of this width in octaves."""

@@ -68,7 +68,7 @@ def plot_audiogram(test: HearingTest, ax: Axes | None = None, level: float = 0.9
 def _draw_tones(ax: Axes, test: HearingTest, ear: int, colour: str) -> None:
     """Small triangles, full where a tone was heard and empty where not; several at one level beside each other."""
     seen: dict[tuple[float, Any], int] = {}
-    for (frequency, level, own), yes in test.answers:
+    for (frequency, level, own), yes in ((tone, yes) for tones, yes in test.answers for tone in tones):
         if own != ear or level is None:
             continue
         again = seen[frequency, level] = seen.get((frequency, level), -1) + 1

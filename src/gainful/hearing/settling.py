@@ -8,14 +8,19 @@ answer depends on the threshold at its own place alone. So all answers at a plac
 which is known on a grid of levels, guesses, lapses and contradictions included. EP then has as many sites as there are
 places with tones, seven or fourteen, however many tones there were; each is matched by a sum over the grid (Minka 2001;
 Rasmussen & Williams 2006, sec. 3.6, has the updates). Classes and listeners are one more axis in front.
+
+An answer to tones at several places (`among.py`) is a function of several thresholds, and has a site of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gainful.hearing.among import Among
 
 __all__ = ["GRID", "Settled", "settle"]
 
@@ -25,6 +30,8 @@ GRID = np.arange(-40.0, 141.0)  # dB HL: thresholds are between these, and known
 _SPACING = float(GRID[1] - GRID[0])
 _LOG_SPACING = float(np.log(_SPACING))
 _SWEEPS, _TOLERANCE = 80, 1e-4
+_FREE = 2  # sweeps in which sites go all the way
+_LEAST = 0.1  # of the way
 _FOR_ALL = 6  # sweeps that every class and listener gets
 _NEGLIGIBLE = 8.0  # nats
 _NARROWEST = 0.05 * _SPACING**2  # a variance below which the grid says nothing
@@ -32,9 +39,9 @@ _ROOT = 0.5 * float(np.log(2.0 * np.pi))
 
 
 class Settled(NamedTuple):
-    """Under each of P classes and listeners: sites (P, T), means and covariance of the deviations from the class's mean
-    (P, T) and (P, T, T), the marginals on the grid (P, T, G), the log evidence (P,), and how far moments still moved
-    in the last sweep, in standard deviations (P,)."""
+    """Under each of P classes and listeners: what the sites say together, precisions (P, T, T) and shifts (P, T); means
+    and covariance of the deviations from the class's mean (P, T) and (P, T, T), the marginals on the grid (P, T, G),
+    the log evidence (P,), and how far moments still moved in the last sweep, in standard deviations (P,)."""
 
     precision: Array
     shift: Array
@@ -45,8 +52,39 @@ class Settled(NamedTuple):
     residual: Array
 
 
-def settle(centre: Array, cov: Array, log_likelihood: Array, log_prior: Array | None = None) -> Settled:
-    """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G).
+class _Sites(NamedTuple):
+    """Of the places, precisions and shifts (P, T) each; of the answers among d places, (P, d, d) and (P, d) each."""
+
+    precision: Array
+    shift: Array
+    joint: list[Array]
+    push: list[Array]
+
+    def take(self, rows: NDArray[np.intp]) -> _Sites:
+        joint, push = ([each[rows] for each in some] for some in (self.joint, self.push))
+        return _Sites(self.precision[rows], self.shift[rows], joint, push)
+
+    def put(self, rows: NDArray[np.intp], some: _Sites) -> None:
+        self.precision[rows], self.shift[rows] = some.precision, some.shift
+        for mine, theirs in zip((*self.joint, *self.push), (*some.joint, *some.push), strict=True):
+            mine[rows] = theirs
+
+    def together(self, among: Sequence[Among]) -> tuple[Array, Array]:
+        """What they say about all places, (P, T, T) and (P, T)."""
+        shift, precision = self.shift.copy(), np.zeros((*self.shift.shape, self.shift.shape[1]))
+        every = np.arange(self.shift.shape[1])
+        precision[:, every, every] = self.precision
+        for each, joint, push in zip(among, self.joint, self.push, strict=True):
+            at = np.array(each.places)
+            precision[:, at[:, None], at] += joint
+            shift[:, at] += push
+        return precision, shift
+
+
+def settle(
+    centre: Array, cov: Array, log_likelihood: Array, log_prior: Array | None = None, among: Sequence[Among] = ()
+) -> Settled:
+    """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G), and answers among places.
 
     With `log_prior` (P,), what hardly weighs anything is not followed to its end: classes that the answers contradict
     are those that settle slowly.
@@ -56,51 +94,53 @@ def settle(centre: Array, cov: Array, log_likelihood: Array, log_prior: Array | 
     (True, 25.0)
     """
     P, T = centre.shape
-    sites = _Sites(np.zeros((P, T)), np.zeros((P, T)))
-    log_z, marginal, moved = np.zeros((P, T)), np.empty((P, T, len(GRID))), np.full(P, np.inf)
-    active = np.arange(P)
+    wide = [len(each.places) for each in among]
+    sites = _Sites(np.zeros((P, T)), np.zeros((P, T)), [np.zeros((P, d, d)) for d in wide],
+                   [np.zeros((P, d)) for d in wide])  # fmt: skip
+    log_z, marginal, moved = np.zeros((P, T + len(wide))), np.empty((P, T, len(GRID))), np.full(P, np.inf)
+    active, damping = np.arange(P), np.ones(P)
     for number in range(_SWEEPS):
-        some = _Sites(sites.precision[active], sites.shift[active])
-        found = _sweep(centre[active], cov[active], log_likelihood[active], some, _damping(number))
-        sites.precision[active], sites.shift[active] = some
+        some, theirs = sites.take(active), [each.take(active) for each in among]
+        found = _sweep(centre[active], cov[active], log_likelihood[active], some, theirs, damping[active])
+        sites.put(active, some)
+        if number >= _FREE:
+            damping[active] = _damped(damping[active], moved[active], found[2])
         log_z[active], marginal[active], moved[active] = found
         active = active[moved[active] > _TOLERANCE]
         if number + 1 == _FOR_ALL and log_prior is not None:
-            weight = log_prior + _evidence(cov, sites, log_z)[0]
+            weight = log_prior + _evidence(cov, *sites.together(among), log_z)[0]
             active = active[weight[active] > weight.max() - _NEGLIGIBLE]
         if not len(active):
             break
-    evidence, m, S = _evidence(cov, sites, log_z)
-    return Settled(*sites, m, S, marginal, evidence, moved)
+    said = sites.together(among)
+    evidence, m, S = _evidence(cov, *said, log_z)
+    return Settled(*said, m, S, marginal, evidence, moved)
 
 
-def _evidence(cov: Array, sites: _Sites, log_z: Array) -> tuple[Array, Array, Array]:
+def _evidence(cov: Array, precision: Array, shift: Array, log_z: Array) -> tuple[Array, Array, Array]:
     """The log evidence (P,), and the mean and covariance of the belief."""
-    S, m = _believed(cov, *sites)
-    sign, log_det = np.linalg.slogdet(np.eye(cov.shape[1]) + cov * sites.precision[:, None, :])
-    joint = -0.5 * log_det + 0.5 * np.einsum("pi,pij,pj->p", sites.shift, S, sites.shift)
+    S, m = _believed(cov, precision, shift)
+    sign, log_det = np.linalg.slogdet(np.eye(cov.shape[1]) + cov @ precision)
+    joint = -0.5 * log_det + 0.5 * np.einsum("pi,pij,pj->p", shift, S, shift)
     return np.where(sign > 0.0, joint + log_z.sum(axis=1), -np.inf), m, S
 
 
-class _Sites(NamedTuple):
-    precision: Array
-    shift: Array
-
-
-def _damping(number: int) -> float:
-    """The share of the way that sites go: all of it at first, less for those that go to and fro."""
-    return 1.0 if number < 4 else 0.5 if number < 12 else 0.25 if number < 24 else 0.1
+def _damped(damping: Array, before: Array, now: Array) -> Array:
+    """The share of the way that sites go next: less where they go to and fro, more where they come nearer."""
+    slower = now > before
+    return np.where(slower, np.maximum(0.5 * damping, _LEAST), np.minimum(1.25 * damping, 1.0))
 
 
 def _sweep(
-    centre: Array, cov: Array, log_likelihood: Array, sites: _Sites, damping: float
+    centre: Array, cov: Array, log_likelihood: Array, sites: _Sites, among: Sequence[Among], damping: Array
 ) -> tuple[Array, Array, Array]:
-    """Each site in its turn, changed in place: log Ẑ of the tilted distributions over what the sites say there (P, T),
-    the tilted distributions on the grid (P, T, G), and how far moments have moved (P,)."""
-    precision, shift = sites
+    """Each site in its turn, changed in place: log Ẑ of the tilted distributions over what the sites say there, of the
+    places and then of the answers among them (P, T + A), the tilted distributions on the grid (P, T, G), and how far
+    moments have moved (P,)."""
+    precision, shift = sites.precision, sites.shift
     P, T = centre.shape
-    S, m = _believed(cov, precision, shift)
-    log_z, marginal, moved = np.zeros((P, T)), np.empty((P, T, len(GRID))), np.zeros(P)
+    S, m = _believed(cov, *sites.together(among))
+    log_z, marginal, moved = np.zeros((P, T + len(among))), np.empty((P, T, len(GRID))), np.zeros(P)
     for j in range(T):
         off, v = GRID - centre[:, j, None], S[:, j, j]
         left = 1.0 / v - precision[:, j]
@@ -131,12 +171,56 @@ def _sweep(
         S = S - column[:, :, None] * column[:, None, :] * (change / gain)[:, None, None]
         log_z[:, j] = top + np.log(total) + _LOG_SPACING - 0.5 * np.log(cavity) - _ROOT
         log_z[:, j] -= _site(at, cavity, precision[:, j], shift[:, j])
+    for i, each in enumerate(among):
+        S, m, log_z[:, T + i], far = _answered(centre, S, m, each, sites.joint[i], sites.push[i], damping)
+        moved = np.maximum(moved, far)
     return log_z, marginal, moved
 
 
+def _answered(
+    centre: Array, S: Array, m: Array, answer: Among, joint: Array, push: Array, damping: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The same for an answer among several places: the belief, log Ẑ over what its site says, how far it moved."""
+    at = np.array(answer.places)
+    v, here = S[:, at[:, None], at], m[:, at]
+    inverse = np.linalg.inv(v)
+    left = inverse - joint
+    proper = np.linalg.eigvalsh(left)[:, 0] > 1e-9
+    left = np.where(proper[:, None, None], left, inverse)
+    cavity = np.asarray(np.linalg.inv(left), dtype=np.float64)
+    pull = np.einsum("pij,pj->pi", inverse, here) - np.where(proper[:, None], push, 0.0)
+    middle = np.einsum("pij,pj->pi", cavity, pull)
+    log_z, slope, curvature = answer.log_partition(centre[:, at] + middle, cavity)
+    mean = middle + np.einsum("pij,pj->pi", cavity, slope)
+    spread = cavity + cavity @ curvature @ cavity
+    narrow = np.linalg.inv(0.5 * (spread + np.swapaxes(spread, 1, 2)))
+    wanted = np.where(proper[:, None, None], damping[:, None, None] * (narrow - left - joint), -joint)
+    follow = np.where(proper[:, None], damping[:, None] * (np.einsum("pij,pj->pi", narrow, mean) - pull - push), -push)
+    root = np.linalg.cholesky(v)
+    least = np.linalg.eigvalsh(np.swapaxes(root, 1, 2) @ wanted @ root)[:, 0]
+    share = np.where(least < -0.5, 0.5 / np.maximum(-least, 0.5), 1.0)[:, None]
+    change, follow = share[:, :, None] * wanted, share * follow
+    joint += change
+    push += follow
+    sd = np.sqrt(np.diagonal(v, axis1=1, axis2=2))
+    wide = np.diagonal(spread, axis1=1, axis2=2) / sd**2
+    far = np.maximum(np.abs(mean - here) / sd, np.abs(wide - 1.0)).max(axis=1)
+    column = S[:, :, at]
+    gain = np.linalg.solve(np.eye(len(at)) + change @ v, change)
+    pushed = follow - np.einsum("pij,pj->pi", change, here)
+    m = m + np.einsum("pti,pi->pt", column, pushed - np.einsum("pij,pjk,pk->pi", gain, v, pushed))
+    S = S - column @ gain @ np.swapaxes(column, 1, 2)
+    whole = left + joint
+    total = pull + push
+    site = -0.5 * (np.linalg.slogdet(cavity)[1] + np.linalg.slogdet(whole)[1])
+    site += 0.5 * np.einsum("pi,pi->p", total, np.linalg.solve(whole, total[..., None])[..., 0])
+    site -= 0.5 * np.einsum("pi,pi->p", pull, middle)
+    return S, m, log_z - site, np.where(proper, far, np.inf)
+
+
 def _believed(cov: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
-    """(K⁻¹ + diag τ)⁻¹ = (I + K diag τ)⁻¹ K, and that times ν."""
-    S = np.linalg.solve(np.eye(cov.shape[1]) + cov * precision[:, None, :], cov)
+    """(K⁻¹ + Λ)⁻¹ = (I + K Λ)⁻¹ K, and that times ν."""
+    S = np.linalg.solve(np.eye(cov.shape[1]) + cov @ precision, cov)
     S = np.asarray(0.5 * (S + np.swapaxes(S, 1, 2)), dtype=np.float64)
     return np.asarray(S), np.einsum("pij,pj->pi", S, shift)
 

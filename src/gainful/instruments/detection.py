@@ -18,7 +18,7 @@ from gainful.instruments.binary import Binary
 from gainful.instruments.channel import Channel
 from gainful.instruments.thresholded import Thresholded
 from gainful.numerics.lower_orthant import orthant_slopes
-from gainful.numerics.normal import hazard
+from gainful.numerics.normal import hazard, log_of_rest
 from gainful.numerics.orthant import log_any_above, log_mvn_cdf
 
 Array = NDArray[np.float64]
@@ -92,10 +92,8 @@ class Detection(Thresholded):
         # Φ(−g)⁽ⁿ⁾/Φ(−g) for n = 0..3: φ′ = −gφ, φ″ = (g² − 1)φ.
         ratios = np.stack([np.ones_like(g), -h, g * h, (1.0 - g**2) * h])
         log_q = log_ndtr(-g).sum(axis=1)
-        with np.errstate(divide="ignore"):
-            log_yes = np.where(log_q > -0.7, np.log(-np.expm1(log_q)), np.log1p(-np.exp(log_q)))
         yes = answers == 1.0
-        careful = np.where(yes, log_yes, log_q)
+        careful = np.where(yes, log_of_rest(log_q), log_q)
         log_p = careful if self._plain else self._weights(answers, careful)[0]
         weight = np.where(yes, -1.0, 1.0) * (1.0 - self.guess - self.lapse) * np.exp(log_q - log_p)
 

@@ -21,7 +21,7 @@ from gainful.errors import InvalidInput
 from gainful.numerics.blas import matmul
 from gainful.numerics.quadrature import gauss_legendre
 
-__all__ = ["Truncated", "hazard", "log_ndtr_between", "log_pdf", "truncated_normal"]
+__all__ = ["Truncated", "hazard", "log_ndtr_between", "log_of_rest", "log_pdf", "truncated_normal"]
 
 Array = NDArray[np.float64]
 Cumulants = tuple[Array, Array, Array, Array, Array]
@@ -231,3 +231,13 @@ def _inside(a: Array, _b: Array, width: Array) -> Cumulants:
     mass, mean, variance, third, fourth = out
     log_z = log_pdf(a) + np.log(mass * width)
     return log_z, a + width * mean, width**2 * variance, width**3 * third, width**4 * fourth
+
+
+def log_of_rest(log_p: Array) -> Array:
+    """log(1 − p) from log p ≤ 0, with relative accuracy for p near 0 and near 1.
+
+    >>> log_of_rest(np.array([-1e-20, -50.0])).round(12).tolist()
+    [-46.051701859881, -0.0]
+    """
+    with np.errstate(divide="ignore"):
+        return np.where(log_p > -0.7, np.log(-np.expm1(log_p)), np.log1p(-np.exp(log_p)))

@@ -1,0 +1,215 @@
+"""Several tones in one trial: beliefs against integration by brute force, and sets against all there are."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import gainful as gf
+from gainful.hearing import FREQUENCIES, Heard, HearingTest, Listener, Population, Tone, believe, expected_listeners
+from gainful.hearing.among import Among
+from gainful.hearing.scenarios import scenarios
+from gainful.hearing.settling import GRID, settle
+
+TOLD = {"spread": 4.0, "guess": 0.05, "lapse": 0.03}
+CENTRE, SD = np.array([22.0, 30.0]), np.array([11.0, 14.0])
+
+
+def entropy(p):
+    p = np.clip(p, 1e-300, 1 - 1e-16)
+    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+
+
+def chance(thresholds, which, levels, spread=4.0, guess=0.05, lapse=0.03):
+    missed = np.prod([ndtr((thresholds[w] - a) / spread) for w, a in zip(which, levels, strict=True)], axis=0)
+    return guess + (1 - guess - lapse) * (1 - missed)
+
+
+def answer(which, levels, yes):
+    rate = np.array([TOLD["guess"] if yes else TOLD["lapse"]])
+    return Among((0, 1), which, np.array(levels), yes, np.array([4.0]), rate, np.array([0.92]))
+
+
+def covariance(rho):
+    return np.array([[1.0, rho], [rho, 1.0]]) * np.outer(SD, SD)
+
+
+def two_ears(rho):
+    """One class with two frequencies of one ear, the others apart."""
+    cov = np.diag([SD[0] ** 2, SD[1] ** 2] * 2)
+    cov[:2, :2] = cov[2:, 2:] = covariance(rho)
+    return Population(np.array([1000.0, 2000.0]), np.ones(1), np.tile(CENTRE, 2)[None], cov[None], 1.0, names=("one",))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("yes", [True, False])
+@pytest.mark.parametrize(("which", "levels"), [((0, 1), (20.0, 25.0)), ((1, 0, 1), (30.0, 15.0, 35.0))])
+def test_one_answer_among_two_places_is_exact(rho, yes, which, levels):
+    cov = covariance(rho)
+    found = settle(CENTRE[None], cov[None], np.zeros((1, 2, len(GRID))), None, [answer(which, levels, yes)])
+    a, b = np.meshgrid(GRID, GRID, indexing="ij")
+    off = np.stack([a - CENTRE[0], b - CENTRE[1]], axis=-1)
+    p = np.exp(-0.5 * np.einsum("abi,ij,abj->ab", off, np.linalg.inv(cov), off)) / np.sqrt(
+        np.linalg.det(2 * np.pi * cov)
+    )
+    heard = chance([a, b], which, levels)
+    p = p * (heard if yes else 1 - heard)
+    mean = np.array([(p * a).sum(), (p * b).sum()]) / p.sum()
+    away = np.stack([a - mean[0], b - mean[1]])
+    assert found.log_evidence[0] == pytest.approx(np.log(p.sum()), abs=2e-5)
+    assert CENTRE + found.mean[0] == pytest.approx(mean, abs=2e-3)
+    assert found.cov[0] == pytest.approx(np.einsum("iab,jab,ab->ij", away, away, p) / p.sum(), rel=1e-3, abs=1e-2)
+
+
+def test_answers_among_places_and_at_one_of_them_agree_with_integration():
+    """As a test has them: two among places and two at one, no contradictions."""
+    cov, rho_answers = covariance(0.6), [answer((0, 1), (25.0, 25.0), True), answer((0, 1), (15.0, 20.0), False)]
+    one = expected_listeners(**TOLD)
+    logs = np.zeros((1, 2, len(GRID)))
+    logs[0, 0] = one.log_answer(30.0 - GRID[None], True)[0]
+    logs[0, 1] = one.log_answer(np.array([[25.0], [25.0]]) - GRID, False)[0]  # two tones at one place, both missed
+    found = settle(CENTRE[None], cov[None], logs, None, rho_answers)
+    a, b = np.meshgrid(GRID, GRID, indexing="ij")
+    off = np.stack([a - CENTRE[0], b - CENTRE[1]], axis=-1)
+    p = np.exp(-0.5 * np.einsum("abi,ij,abj->ab", off, np.linalg.inv(cov), off)) / np.sqrt(
+        np.linalg.det(2 * np.pi * cov)
+    )
+    p = p * chance([a, b], (0, 1), (25.0, 25.0)) * (1 - chance([a, b], (0, 1), (15.0, 20.0)))
+    p = p * chance([a], (0,), (30.0,)) * (1 - chance([b], (0, 0), (25.0, 25.0)))
+    mean = np.array([(p * a).sum(), (p * b).sum()]) / p.sum()
+    spread = np.sqrt([(p * (a - mean[0]) ** 2).sum() / p.sum(), (p * (b - mean[1]) ** 2).sum() / p.sum()])
+    assert found.residual[0] < 1e-4
+    assert found.log_evidence[0] == pytest.approx(np.log(p.sum()), abs=0.02)
+    assert np.all(np.abs(CENTRE + found.mean[0] - mean) < 0.05 * spread)
+    assert np.sqrt(np.diagonal(found.cov[0])) == pytest.approx(spread, rel=0.06)
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_two_tones_at_one_frequency_are_two_chances_to_hear(yes):
+    """The same evidence whether they are counted on the grid or as an answer among places that are one."""
+    belief = believe(two_ears(0.5), expected_listeners(**TOLD), [Heard((Tone(1000.0, 20.0), Tone(1000.0, 25.0)), yes)])
+    p = np.exp(-0.5 * ((GRID - 22.0) / 11.0) ** 2) / 11.0 / np.sqrt(2 * np.pi)
+    heard = chance([GRID], (0, 0), (20.0, 25.0))
+    p = p * (heard if yes else 1 - heard)
+    assert belief.log_evidence == pytest.approx(np.log(p.sum()), abs=1e-6)
+    assert belief.mean([1000.0])[0] == pytest.approx(p @ GRID / p.sum(), abs=1e-3)
+
+
+@pytest.mark.parametrize("rho", [0.2, 0.8])
+def test_bits_of_a_set_are_those_of_integration(rho):
+    """To a thousandth of a bit, for 200 sets of two tones."""
+    belief = believe(two_ears(rho), expected_listeners(**TOLD), [])
+    levels = np.arange(-5.0, 60.0, 6.5)
+    people = scenarios(belief, [1000.0, 2000.0], levels)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    z, w = np.stack(np.meshgrid(nodes, nodes, indexing="ij")), np.outer(weights, weights)
+    t = CENTRE[:, None, None] + np.einsum("ij,jab->iab", np.linalg.cholesky(covariance(rho)), z)
+    found, exact = [], []
+    for i, j in combinations_with_replacement(range(2 * len(levels)), 2):
+        missed = people.missed.reshape(len(people.thresholds), -1)
+        yes = people.guess + people.careful * (1.0 - missed[:, i] * missed[:, j])
+        found.append(people.bits(yes[:, None])[0])
+        p = chance(t, (i // len(levels), j // len(levels)), (levels[i % len(levels)], levels[j % len(levels)]))
+        exact.append(entropy((w * p).sum()) - (w * entropy(p)).sum())
+    assert len(found) >= 200
+    assert found == pytest.approx(exact, abs=1e-3)
+
+
+def test_bits_of_a_set_agree_with_detection():
+    """The library's own information of a set of two places, under the same normal belief and in the same units."""
+    belief = believe(two_ears(0.6), expected_listeners(**TOLD), [])
+    levels = (15.0, 25.0)
+    people = scenarios(belief, [1000.0, 2000.0], levels)
+    yes = people.guess + people.careful * (1.0 - people.missed[:, 0, 0] * people.missed[:, 1, 1])
+    scaled = gf.Detection(guess=0.05, lapse=0.03)
+    mean, cov = (np.array(levels) - CENTRE) / 4.0, covariance(0.6) / 16.0
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    z, w = (
+        np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2),
+        np.outer(weights, weights).ravel(),
+    )
+    f = mean + z @ np.linalg.cholesky(cov).T
+    p = np.exp(scaled.log_prob(np.ones(len(f)), f))
+    assert people.bits(yes[:, None])[0] == pytest.approx(entropy(w @ p) - w @ entropy(p), abs=1e-3)
+
+
+@pytest.mark.parametrize("told", [0, 6])
+@pytest.mark.parametrize("by", ["bits", "gain"])
+def test_the_pair_is_nearly_the_best_of_all_pairs(told, by):
+    """On a grid of 200 tones, from the first trial and some trials later."""
+    person, rng = Listener([[10, 15, 20, 35, 50, 55, 60]], FREQUENCIES, **TOLD), np.random.default_rng(0)
+    test = HearingTest(together=2, **TOLD)
+    for _ in range(told):
+        tones = test.ask()
+        test.tell(tones, person.answer(tones, rng))
+    places = np.geomspace(500.0, 8000.0, 8)
+    people = scenarios(test.belief, places, np.arange(-10.0, 111.0, 5.0))
+    score = getattr(people, by)
+    each = people.missed.reshape(len(people.thresholds), -1)
+    assert each.shape[1] == 200
+
+    def worth(tones):
+        missed = np.prod([people.missed[:, j, i] for j, i in tones], axis=0)
+        return score((people.guess + people.careful * (1.0 - missed))[:, None])[0]
+
+    best = max(
+        score(people.guess[:, None] + people.careful[:, None] * (1.0 - each[:, i : i + 1] * each[:, i:])).max()
+        for i in range(200)
+    )
+    assert worth(people.best(score, 2)) >= 0.98 * best
+
+
+def test_pairs_reach_an_error_in_fewer_trials():
+    rng = np.random.default_rng(5)
+    errors = {1: [], 2: []}
+    for number in range(4):
+        curve = rng.uniform(0.0, 20.0) + np.array([0, 0, 5, 10, 20, 25, 25]) * rng.uniform(0.0, 2.0)
+        person = Listener([curve], FREQUENCIES, **TOLD)
+        for together, found in errors.items():
+            test, own = HearingTest(together=together, most=20, **TOLD), np.random.default_rng([number, together])
+            while tones := test.ask():
+                test.tell(tones, person.answer(tones, own))
+            found.append(np.mean([abs(t.median - c) for t, c in zip(test.audiogram(), curve, strict=True)]))
+    assert np.mean(errors[2]) < np.mean(errors[1])
+
+
+def test_a_journal_of_sets_is_gone_on_with(tmp_path):
+    path = tmp_path / "ear.jsonl"
+    person, rng = Listener([[20] * 7], FREQUENCIES, **TOLD), np.random.default_rng(1)
+    test = HearingTest(together=3, catch=0.3, journal=path, **TOLD)
+    for _ in range(5):
+        tones = test.ask()
+        assert 1 <= len(tones) <= 3
+        test.tell(tones, person.answer(tones, rng))
+    again = HearingTest(together=3, catch=0.3, journal=path, **TOLD)
+    assert again.answers == test.answers
+    assert again.ask() == test.ask()
+    test.tell(Tone(1000.0, 40.0), heard=True)  # one tone is a set too
+    assert test.answers[-1] == Heard((Tone(1000.0, 40.0, 0),), True)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((), "a Tone, or several"),
+        ([Tone(1000.0, 20.0), "louder"], "a Tone, or several"),
+        ([Tone(1000.0, 20.0)] * 4, "at most 3 tones"),
+        ([Tone(1000.0, 20.0), Tone(1000.0, 200.0)], "a level from"),
+        (7, "a Tone, or several"),
+    ],
+)
+def test_sets_that_are_none_are_refused(given, words):
+    test = HearingTest(together=2)
+    with pytest.raises(gf.InvalidInput, match=words):
+        test.tell(given, heard=True)
+    assert not test.answers
+
+
+def test_more_than_three_tones_together_are_refused():
+    with pytest.raises(gf.InvalidInput, match="at most 3"):
+        HearingTest(together=4)
