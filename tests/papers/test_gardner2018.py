@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
-from gainful.papers.gardner2018 import ears, or_channel, real
+import gainful as gf
+from gainful.papers.gardner2018 import ears, notch, or_channel, real
+from gainful.papers.gardner2018.published_models import TONE, healthy, notched, tones
 
 
 def test_people_are_kept_apart_not_ears(data_folder):
@@ -59,3 +62,79 @@ def test_what_a_pair_tells_beyond_one_tone_is_the_reference_table_and_is_drawn(t
     assert all(claim.holds for claim in or_channel.EXPERIMENT.claims(rows))
     (figure,) = or_channel.EXPERIMENT.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000
+
+
+def _deaf_at_four_kilohertz(X):
+    t = 5.0 + 40.0 * np.exp(-0.5 * ((X[:, 0] - 12.0) / 0.35) ** 2)
+    return ndtr((X[:, 1] - t) / 4.0)
+
+
+def test_tones_that_tell_models_apart_find_a_notch_and_its_absence():
+    rows = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 15, 1)
+    assert [row["after"] for row in rows] == list(range(5, 16))
+    assert rows[0]["probability"] < 0.8
+    assert rows[-1]["probability"] > 0.95
+    again = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 8, 1)
+    assert again == rows[:4]  # the same seed, the same tones
+    absent = notch.follow(lambda X: ndtr((X[:, 1] - 5.0) / 4.0), "healthy", "BAMS", 15, 2)
+    assert absent[-1]["probability"] > 0.9
+
+
+@pytest.mark.parametrize("method", ["BALD", "uncertainty", "committee", "random"])
+def test_the_other_ways_to_choose_have_the_same_first_tones(method):
+    rows = notch.follow(_deaf_at_four_kilohertz, "notched", method, 6, 1)
+    first = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 5, 1)
+    assert rows[:1] == first
+    assert rows[1]["octave"] != rows[0]["octave"]
+
+
+def test_tones_ranked_by_few_parts_of_each_model_hold_the_best():
+    rng = np.random.default_rng(0)
+    X = tones(400)[rng.integers(400, size=12)]
+    data = gf.Data().add(TONE, X, (rng.random(12) < _deaf_at_four_kilohertz(X)).astype(float))
+    belief = gf.Models([healthy(), notched()]).condition(data)
+    goal, pool = gf.Learn("model"), tones(2000)
+    exact = goal.score(belief, TONE, pool)
+    near = np.argsort(-goal.rank(belief, TONE, pool))[:60]
+    assert exact[near].max() >= 0.99 * exact.max()
+    few = belief.few_of_each(4)
+    assert len(few.weights) == 8
+    np.testing.assert_allclose(few.model_weights, belief.model_weights)
+
+
+def _rows_of_a_notch(person, kind, method, probability):
+    level = {"BAMS": 30.0, "deep": 40.0}.get(method, 10.0)
+    return [
+        {"kind": kind, "truth": "posterior", "tones": 30, "person": person, "repetition": 0, "method": method,
+         "after": n, "probability": probability(n), "octave": 12.0, "level": level}
+        for n in range(5, 31)
+    ]  # fmt: skip
+
+
+def test_what_is_claimed_of_notches_is_counted_from_the_rows(tmp_path):
+    rows = []
+    for person in range(4):
+        for kind in ("healthy", "notched"):
+            for method in ("BAMS", "BALD", "uncertainty", "committee", "random"):
+                sure = 12 if method == "BAMS" and (person or kind == "healthy") else 40
+                rows += _rows_of_a_notch(person, kind, method, lambda n, sure=sure: 0.995 if n >= sure else 0.6)
+        rows += _rows_of_a_notch(person, "notched", "deep", lambda n: 0.9)
+    claims = {claim.statement: claim for claim in notch.EXPERIMENT.claims(rows)}
+    assert claims["healthy: the right model has more than 0.99 within 30 tones"].measured == 1.0
+    found = claims["notched: the right model has more than 0.99 within 30 tones"]
+    assert found.measured == 0.75
+    assert not found.holds
+    assert claims["notched: tones until then, the median"].measured == 12.0
+    assert claims["the first 10 chosen tones are louder by BAMS than by BALD (dB)"].measured == 20.0
+    assert claims["and louder where deeper notches are expected, 45 dB (dB)"].measured == 10.0
+    (figure,) = notch.EXPERIMENT.figures(rows, tmp_path)
+    assert figure.stat().st_size > 10_000
+
+
+def test_healthy_listeners_have_no_notch_and_notched_ones_have_theirs(data_folder):
+    X = np.array([[f, level] for f in (9.0, 11.0, 12.07) for level in (25.0,)])
+    for person in range(3):
+        heard, less = (notch._curve(kind, person)(X) for kind in ("healthy", "notched"))
+        assert np.all(heard > 0.8)
+        assert less[2] < heard[2] - 0.1
+        assert less[0] == pytest.approx(heard[0], abs=1e-6)

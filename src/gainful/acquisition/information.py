@@ -25,6 +25,8 @@ __all__ = ["EPIG", "Learn", "learn_region"]
 
 Array = NDArray[np.float64]
 
+_FEW = 4  # parts of a model that queries are ranked by
+
 
 @dataclass(frozen=True)
 class Learn:
@@ -68,9 +70,16 @@ class Learn:
             return region_information_and_gradient(belief, instrument, places, self.about)
         return information_and_gradient(belief, instrument, places) if self.about == "function" else None
 
+    @property
+    def looks_itself(self) -> bool:
+        """Which model is right is ranked by a few parts of each, and nothing need be known of the others."""
+        return self.about == "model"
+
     def rank(self, belief: Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        """By one normal with the mixture's mean and variance; see `ranked_information`."""
-        return ranked_information(belief, instrument, places, self.about)
+        """By one normal with the mixture's mean and variance; see `ranked_information`. Which model is right, by a few
+        parts of each."""
+        some = belief.few_of_each(_FEW) if self.about == "model" else belief
+        return ranked_information(some, instrument, places, self.about)
 
     def prepare(self, belief: Posterior | Belief) -> Learn | _Prepared | _PreparedParts:
         """For a region, what does not depend on the queries is worked out once."""

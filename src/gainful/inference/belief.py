@@ -199,6 +199,24 @@ class Belief:
         kept = np.sort(np.argsort(-self.weights, kind="stable")[:size]).tolist()
         return self.again([self.posteriors[s] for s in kept], self.weights[kept], kept)
 
+    def few_of_each(self, size: int) -> Belief:
+        """At most `size` parts of each rival model, evenly among all it has, that weigh as much as all of them.
+
+        >>> import gainful as gf
+        >>> prior = gf.GP(gf.SE()).condition(gf.Data())
+        >>> gf.Belief([prior] * 6, [0.1, 0.1, 0.1, 0.1, 0.1, 0.5], models=[0, 0, 0, 0, 0, 1]).few_of_each(2).weights
+        array([0.25, 0.25, 0.5 ])
+        """
+        kept, weights = [], []
+        for model, share in enumerate(self.model_weights):
+            own = np.flatnonzero((np.array(self.models) == model) & (self.weights > 0.0))
+            own = own[np.unique(np.linspace(0, len(own) - 1, min(size, len(own))).round().astype(int))]
+            kept += own.tolist()
+            weights += (share * self.weights[own] / self.weights[own].sum()).tolist()
+        if len(kept) == len(self.weights):
+            return self
+        return self.again([self.posteriors[s] for s in kept], np.array(weights), kept)
+
     def again(self, posteriors: Sequence[Posterior], weights: Array, kept: Sequence[int] | None = None) -> Belief:
         """Other posteriors and weights for the same parts, or for those of these numbers: their instruments, models and
         structures stay."""
