@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 import gainful as gf
-from gainful.papers.gardner2018 import ears, notch, or_channel, real
+from gainful.papers.gardner2018 import agreement, curves, ears, notch, or_channel, pairs_of_tones, real
 from gainful.papers.gardner2018.published_models import TONE, healthy, notched, tones
 
 
@@ -138,3 +138,44 @@ def test_healthy_listeners_have_no_notch_and_notched_ones_have_theirs(data_folde
         assert np.all(heard > 0.8)
         assert less[2] < heard[2] - 0.1
         assert less[0] == pytest.approx(heard[0], abs=1e-6)
+
+
+def test_pairs_find_the_threshold_curve_and_the_grid_does(data_folder, tmp_path):
+    setting = {"queries": 15, "repetition": 0}
+    rows = [{**setting, **row} for row in agreement.EXPERIMENT.run(setting, 0)]
+    found = {row["queries"]: row for row in rows if row["method"] == "paired"}
+    assert sorted(found) == [1, 5, 10, 15]
+    assert found[15]["to truth"] < found[1]["to truth"]
+    assert 15 <= found[15]["tones"] <= 30
+    (grid,) = [row for row in rows if row["method"] == "grid"]
+    assert grid["queries"] == 114
+    assert grid["to truth"] < 6.0
+    claims = agreement.EXPERIMENT.claims(rows)
+    assert len(claims) == 4
+    (figure,) = agreement.EXPERIMENT.figures(rows, tmp_path)
+    assert figure.stat().st_size > 10_000
+
+
+def test_the_threshold_curve_is_where_the_mean_is_zero():
+    gp = pairs_of_tones.listener_model()
+    X = np.array([[9.0, 30.0], [9.0, 10.0], [12.0, 50.0], [12.0, 40.0]])
+    posterior = gp.posterior(gf.Data().add(TONE, X, [1.0, 0.0, 1.0, 0.0]))
+    at = np.array([9.0, 10.5, 12.0])
+    curve = pairs_of_tones.threshold_curve(posterior, at)
+    assert posterior.mean(np.column_stack([at, curve])) == pytest.approx(np.zeros(3), abs=1e-9)
+    assert 10.0 < curve[0] < 30.0 < 40.0 < curve[2] < 50.0
+
+
+def test_curves_of_three_methods_are_measured_and_compared(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(curves, "_STAGE", 12)
+    curves._truth.cache_clear()
+    settings = [{"method": m, "queries": 6, "repetition": r} for m in ("single", "paired", "random") for r in range(2)]
+    rows = [{**s, **row} for s in settings for row in curves.EXPERIMENT.run(s, s["repetition"])]
+    curves._truth.cache_clear()
+    best = next(row for row in rows if row["query"] is None)
+    assert all(row["likelihood"] <= best["best"] + 1e-12 for row in rows if row["query"] is not None)
+    assert all(row["density"] <= best["best density"] for row in rows if row["query"] is not None)
+    claims = curves.EXPERIMENT.claims(rows)
+    assert [claim.published for claim in claims[:2]] == [0.5, 0.15]
+    (figure,) = curves.EXPERIMENT.figures(rows, tmp_path)
+    assert figure.stat().st_size > 10_000

@@ -8,7 +8,7 @@ import gainful as gf
 from gainful.lab import Experiment
 from gainful.lab import find as find_at
 from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
-from gainful.papers.gardner2018 import notch, or_channel, real
+from gainful.papers.gardner2018 import agreement, curves, notch, or_channel, real
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
 from gainful.papers.lin2022 import airline, grid, sbc, series
 
@@ -18,7 +18,7 @@ _MODULES = (
     *(approximation, artificial, benchmarks, preference),
     *(buoys, costs, dimensions, realestate),
     *(airline, grid, sbc, series),
-    *(notch, or_channel, real),
+    *(agreement, curves, notch, or_channel, real),
 )
 
 
