@@ -237,6 +237,29 @@ def test_the_mgp_follows_its_formula_with_gradients_of_the_whole_posterior(kind)
     assert np.all(np.abs(probabilities - 0.5) <= np.abs(plain - 0.5) + 1e-12)
 
 
+@pytest.mark.parametrize(("spread", "low", "high"), [(0.001, 1.333, 1.334), (0.1, 1.1, 1.35), (0.4, 0.8, 1.35)])
+def test_the_mgp_is_near_the_variance_with_the_hyperparameter_integrated_by_brute_force(spread, low, high):
+    """E[ν] + Var[μ] over one lengthscale on a grid. A hyperparameter that is certain leaves 4/3 of the variance, by the
+    formula itself; one that is not, from four fifths to four thirds of what there is."""
+    X, y = _sine()
+    gp, data = (
+        gf.GP(gf.SE(0.25, 1.0), priors={"SE.lengthscale": gf.LogNormal(np.log(0.25), spread)}),
+        gf.Data().add(gf.Point(0.2), X[::3], y[::3]),
+    )
+    held = {"SE.variance": gf.Fixed(), "Point.noise": gf.Fixed()}
+    hyper = gf.hyperposterior(gf.fit(gp, data, priors=held | dict(gp.priors)))
+    Z = np.array([[0.1], [0.47], [0.8], [1.3]])
+    theta = np.log(0.25) + spread * np.linspace(-6.0, 6.0, 201)
+    each = [gf.GP(gf.SE(float(np.exp(t)), 1.0)).condition(data) for t in theta]
+    logs = np.array([one.log_evidence for one in each]) - 0.5 * ((theta - np.log(0.25)) / spread) ** 2
+    weight = np.exp(logs - logs.max())
+    weight /= weight.sum()
+    mean, variance = np.array([one.mean(Z) for one in each]), np.array([one.variance(Z) for one in each])
+    exact = weight @ variance + weight @ mean**2 - (weight @ mean) ** 2
+    ratio = hyper.mgp.variance(Z) / exact
+    assert np.all((low <= ratio) & (ratio <= high)), ratio
+
+
 def test_nuts_agrees_with_a_grid_over_two_hyperparameters():
     pytest.importorskip("nutpie", reason="NUTS is an extra")
     X, y = _sine(8)
