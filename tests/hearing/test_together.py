@@ -98,6 +98,14 @@ def test_two_tones_at_one_frequency_are_two_chances_to_hear(yes):
     assert belief.mean([1000.0])[0] == pytest.approx(p @ GRID / p.sum(), abs=1e-3)
 
 
+def test_the_chance_of_a_yes_is_that_of_a_normal_threshold():
+    belief = believe(two_ears(0.6), expected_listeners(**TOLD), [])
+    levels = np.array([-5.0, 15.0, 40.0])
+    wanted = 0.05 + 0.92 * ndtr((levels - CENTRE[:, None]) / np.sqrt(SD[:, None] ** 2 + 16.0))
+    np.testing.assert_allclose(belief.chance([1000.0, 2000.0], levels), wanted, atol=1e-6)
+    assert belief.grid[[0, -1]].tolist() == [-40.0, 140.0]
+
+
 @pytest.mark.parametrize("rho", [0.2, 0.8])
 def test_bits_of_a_set_are_those_of_integration(rho):
     """To a thousandth of a bit, for 200 sets of two tones."""

@@ -35,11 +35,12 @@ def test_listeners_are_always_the_same_and_of_their_kind(data_folder, kind):
 def test_a_small_run_measures_every_method_and_says_what_it_found(data_folder, tmp_path):
     settings = [{"setting": s, "kind": k, "tones": 4, "repetition": 0} for s in "AB" for k in ("any", "impaired")]
     rows = [{**setting, **row} for setting in settings for row in real.EXPERIMENT.run(setting, 0)]
-    methods = {"gainful", "by bits", "library", "one by one", "chance", "staircase", "stopped"}
+    methods = {"gainful", "by bits", "library", "one by one", "chance", "staircase", "stopped", "uncertainty",
+               "committee", "up to 2", "up to 3", "both ears", "grid"}  # fmt: skip
     assert {row["method"] for row in rows} == methods
     assert all(row["error"] >= 0.0 for row in rows)
     claims = real.EXPERIMENT.claims(rows)
-    assert len(claims) == 16
+    assert len(claims) == 24
     assert sum("staircase" in claim.statement for claim in claims) == 4
     (figure,) = real.EXPERIMENT.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000

@@ -91,6 +91,11 @@ class ThresholdBelief:
         """The probability of each class of the population, (K,)."""
         return np.asarray(self.weights.sum(axis=1))
 
+    @property
+    def grid(self) -> Array:
+        """The levels in dB HL that thresholds are believed on, (G,)."""
+        return GRID
+
     @cached_property
     def diagnosis(self) -> dict[str, float]:
         """How probable each kind of ear is, the likeliest first."""
@@ -188,6 +193,12 @@ class ThresholdBelief:
             middle = quantiles(mass, np.array([0.5]))[0]
             out.append(upto(mass, middle + precision) - upto(mass, middle - precision))
         return np.array(out)
+
+    def chance(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """The probability that each tone is answered by a yes, (J, L)."""
+        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        mass = np.einsum("jkqg,kq->jqg", self.densities(frequencies, ears), self.weights)
+        return np.asarray(np.einsum("jqg,qlg->jl", mass, heard, optimize=True))
 
     def information(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Bits that the answer to each tone would tell about the threshold curve, (J, L), whoever the listener is.

@@ -5,8 +5,10 @@ guesses and lapses, which every method is told; (B) a spread from 2 to 10 dB and
 drawn for each person and unknown to all. Half of the ears are any, half are impaired (pure-tone average above 25 dB).
 
 Beside gainful's test stand the clinical staircase (modified Hughson-Westlake, with the bias of its reports removed or
-not), Bayes' rule over a library of the ears that the population was fitted to, frequencies one by one with a flat prior
-and the most informative level (as QUEST+ does), and gainful's own belief with tones by bits or by chance.
+not), the grid of 114 tones, Bayes' rule over a library of the ears that the population was fitted to, frequencies one
+by one with a flat prior and the most informative level (as QUEST+ does), and gainful's own belief with tones by bits,
+by uncertainty (a yes as probable as a no), by a committee of twenty draws, or by chance. Some ears are also tested with
+up to two and three tones in a trial, and some people with both ears.
 """
 
 from __future__ import annotations
@@ -38,22 +40,23 @@ __all__ = ["EXPERIMENT", "listener"]
 
 Array = NDArray[np.float64]
 
-_EARS, _OTHERS, _TONES = 250, 50, 60  # ears of each kind, and those of them that other methods measure too
-_LOOKS = (0, *range(2, 41, 2), 45, 50, 55, 60)
+_EARS, _OTHERS, _TONES = 250, 25, 60  # ears of each kind, and those of them that other methods measure too
+_SEVERAL, _TRIALS, _BOTH = {2: 20, 3: 10}, 36, (25, 70)  # ears by tones in a trial; people and tones for both ears
+_LOOKS = (0, *range(2, 41, 2), 45, 50, 55, 60, 65, 70)
 _LEVEL, _SURE = 0.9, 0.95
 _NEVER = 9.0  # of its tones: not as long as was looked
 _WANTED = {("A", "any"): 8, ("A", "impaired"): 14, ("B", "any"): 16, ("B", "impaired"): 22}  # tones to below 5 dB
 
 
-def listener(setting: str, kind: str, number: int) -> tuple[Listener, np.random.Generator]:
-    """Somebody of a kind, "any" or "impaired", in setting A or B: always the same for a number."""
+def listener(setting: str, kind: str, number: int, ears: int = 1) -> tuple[Listener, np.random.Generator]:
+    """Somebody of a kind, "any" or "impaired", in setting A or B: always the same for a number; one ear or both."""
     held = people(held=True)
     average = held.average[:, 0]
     pool = np.flatnonzero(average > 25.0) if kind == "impaired" else np.arange(len(average))
     order = np.random.default_rng([14, kind == "impaired"]).permutation(pool)
     rng = np.random.default_rng([14, setting == "B", kind == "impaired", number])
     own = (rng.uniform(2.0, 10.0), *rng.uniform(0.01, 0.1, 2)) if setting == "B" else (4.0, 0.02, 0.02)
-    return Listener(held.both[order[number % len(order)], :1], held.frequencies, *own), rng
+    return Listener(held.both[order[number % len(order)], :ears], held.frequencies, *own), rng
 
 
 def _settings(quick: bool) -> list[Setting]:
@@ -75,11 +78,33 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     for method, own in zip(others, streams[1:], strict=False):
         steps = _STEPS[method](person, truth, told, setting["tones"], own)
         rows += [{"method": method, **row} for row in _looked(steps, truth)]
+    for together, ears in _SEVERAL.items():
+        if setting["repetition"] < ears and (together == 2 or setting["setting"] == "A"):
+            test = HearingTest(most=min(setting["tones"], _TRIALS), sure=0.999999, together=together, **told)  # type: ignore[arg-type]
+            own = np.random.default_rng([int(rng.integers(2**31)), together])
+            rows += [
+                {"method": f"up to {together}", **row} for row in _looked(_tested(test, person, truth, own), truth)
+            ]
+    if setting["setting"] == "B" and setting["repetition"] < _BOTH[0]:
+        rows += _of_both(setting)
+    octaves = 250.0 * 2.0 ** np.arange(6)
+    heard = [[person.answer(Tone(f, level), rng) for level in range(80, -11, -5)] for f in octaves]
+    by_grid = np.interp(np.log2(FREQUENCIES), np.log2(octaves), 82.5 - 5.0 * np.sum(heard, axis=1))
+    rows.append({"method": "grid", "after": 114, "error": float(np.abs(by_grid - truth).mean())})
     found = [hughson_westlake(lambda tone: person.answer(tone, rng), f) for f in FREQUENCIES]
     off = np.array([each.threshold for each in found]) - truth
     rows.append({"method": "staircase", "after": sum(each.tones for each in found), "error": float(np.abs(off).mean()),
                  **{f"off at {f:g} Hz": float(each) for f, each in zip(FREQUENCIES, off, strict=True)}})  # fmt: skip
     return rows
+
+
+def _of_both(setting: Setting) -> list[Row]:
+    """Both ears of the same person in one test."""
+    person, rng = listener("B", setting["kind"], setting["repetition"], ears=2)
+    truth = np.array([person.threshold(f, ear) for ear in (0, 1) for f in FREQUENCIES])
+    test = HearingTest(("right", "left"), most=min(_BOTH[1], 2 * setting["tones"]), sure=0.999999)
+    steps = _tested(test, person, truth, np.random.default_rng([int(rng.integers(2**31)), 99]))
+    return [{"method": "both ears", **row} for row in _looked(steps, truth)]
 
 
 def _looked(steps: Steps, truth: Array) -> list[Row]:
@@ -102,6 +127,36 @@ def _by_bits(person: Listener, truth: Array, told: dict[str, float], tones: int,
 def _by_chance(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
     test = HearingTest(most=tones, sure=0.999999, **told)  # type: ignore[arg-type]
     return _tested(test, person, truth, rng, lambda: Tone(float(rng.choice(FREQUENCIES)), float(rng.choice(LEVELS))))
+
+
+def _by_uncertainty(
+    person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator
+) -> Steps:
+    test = HearingTest(most=tones, sure=0.999999, **told)  # type: ignore[arg-type]
+
+    def next_tone() -> Tone:
+        off = np.abs(test.belief.chance(FREQUENCIES, LEVELS) - 0.5)
+        j, i = np.unravel_index(int(np.argmin(off + 1e-9 * rng.random(off.shape))), off.shape)
+        return Tone(FREQUENCIES[j], LEVELS[i])
+
+    return _tested(test, person, truth, rng, next_tone)
+
+
+def _by_committee(
+    person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator
+) -> Steps:
+    """Twenty draws of each threshold, each a yes to what is above it: the tone on which they differ most."""
+    test = HearingTest(most=tones, sure=0.999999, **told)  # type: ignore[arg-type]
+
+    def next_tone() -> Tone:
+        masses = test.belief.marginals(FREQUENCIES)
+        drawn = np.array([rng.choice(test.belief.grid, size=20, p=mass / mass.sum()) for mass in masses])
+        yes = np.mean(drawn[:, None, :] < np.array(LEVELS)[:, None], axis=2)
+        off = np.abs(yes - 0.5) + 1e-9 * rng.random(yes.shape)
+        j, i = np.unravel_index(int(np.argmin(off)), off.shape)
+        return Tone(FREQUENCIES[j], LEVELS[i])
+
+    return _tested(test, person, truth, rng, next_tone)
 
 
 def _one_by_one(person: Listener, truth: Array, told: dict[str, float], tones: int, rng: np.random.Generator) -> Steps:
@@ -145,7 +200,10 @@ def _by_library(person: Listener, truth: Array, told: dict[str, float], tones: i
             library.tell(tone, person.answer(tone, rng))
 
 
-_STEPS = {"by bits": _by_bits, "chance": _by_chance, "one by one": _one_by_one, "library": _by_library}
+_STEPS = {
+    "by bits": _by_bits, "chance": _by_chance, "one by one": _one_by_one, "library": _by_library,
+    "uncertainty": _by_uncertainty, "committee": _by_committee,
+}  # fmt: skip
 
 
 def _measured(
@@ -191,6 +249,33 @@ def _claims(rows: list[Row]) -> list[Claim]:
         tones = float(np.mean([row["after"] for row in stopped]))
         words = f"{setting}, {kind}: where the test stops, thresholds are within 5 dB 93 % of the time or more"
         out.append(Claim(words, None, kept.value, kept.low, kept.high, kept.high >= 0.93, f"After {tones:.0f} tones."))
+        out += _by_several(f"{setting}, {kind}", here)
+        both = select(here, method="both ears")
+        if both:
+            last = max(row["after"] for row in both)
+            at = mean([row["error"] for row in both if row["after"] == last])
+            words = f"{setting}, {kind}: both ears to 3.5 dB within {_BOTH[1]} tones"
+            out.append(Claim(words, None, at.value, at.low, at.high, at.value <= 3.5, f"After {last} tones."))
+    return out
+
+
+def _by_several(words: str, here: list[Row]) -> list[Claim]:
+    """In what share of the trials several tones have the error that single ones have at the end, on the same ears."""
+    out = []
+    for together in _SEVERAL:
+        own = select(here, method=f"up to {together}")
+        if not own:
+            continue
+        ears, last = {row["repetition"] for row in own}, max(row["after"] for row in own)
+        single = [row for row in select(here, method="gainful", after=last) if row["repetition"] in ears]
+        wanted = float(np.mean([row["error"] for row in single]))
+        at = sorted({row["after"] for row in own})
+        error = [float(np.mean([row["error"] for row in own if row["after"] == n])) for n in at]
+        first = next((n for n, each in zip(at, error, strict=True) if each <= wanted), None)
+        share = _NEVER if first is None else first / last
+        note = f"{len(ears)} ears: {wanted:.2f} dB after {last} single tones, {error[-1]:.2f} dB after as many trials."
+        said = f"{words}: up to {together} tones in a trial reach the error of single ones in this share of the trials"
+        out.append(Claim(said, None, share, share, share, share <= 0.8, note))
     return out
 
 
@@ -218,6 +303,9 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
         "library": ("#009E73", "^", "--"),
         "one by one": ("#D55E00", "s", "-."),
         "chance": ("#7F7F7F", "D", ":"),
+        "uncertainty": ("#E69F00", "x", ":"),
+        "committee": ("#882255", "+", ":"),
+        "up to 2": ("#000000", "", "-"),
     }
     sheet = Figure(figsize=(10, 7), layout="constrained")
     panels = sheet.subplots(2, 2, sharex=True, sharey=True)
@@ -240,7 +328,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
     for axes in panels[:, 0]:
         axes.set_ylabel("mean absolute error (dB)")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    sheet.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+    sheet.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     sheet.savefig(folder / "errors.png", dpi=130)
     return [folder / "errors.png"]
 
