@@ -41,6 +41,7 @@ def _made(environment: Path, packages: tuple[str, ...], names: str) -> Path:
     if not stamp.exists() or stamp.read_text() != wanted:
         print(f"installing {names} into {environment.name} (some minutes the first time)", flush=True)
         venv.create(environment, with_pip=True, clear=True)
+        (environment / ".gitignore").write_text("*\n")
         subprocess.run([python, "-m", "pip", "install", "-qq", *packages], check=True)
         stamp.write_text(wanted)
     return python

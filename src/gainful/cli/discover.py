@@ -36,6 +36,9 @@ def discover(
         int, typer.Option(min=2, help="Programs that are kept: more take longer, and see more.")
     ] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Another seed finds other programs.")] = 0,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Look for places where all is different from there on: twice the time.")
+    ] = False,
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="Where to; out/discover/TABLE-COLUMN if not given.")
     ] = None,
@@ -71,7 +74,7 @@ def discover(
 
     try:
         with Interrupt() as interrupt:
-            found = search(series, particles, seed, ahead, watch)
+            found = search(series, particles, seed, ahead, watch, changes)
     except KeyboardInterrupt:
         typer.echo("\nInterrupted before anything was known; nothing was written.", err=True)
         raise typer.Exit(130) from None
@@ -86,7 +89,7 @@ def discover(
         typer.echo(f"  {words}")
     typer.echo("Drawing the report.", err=True)
     path = folder / "report.html"
-    command = _command(table, answer, inputs, ahead, particles, seed)
+    command = _command(table, answer, inputs, ahead, particles, seed, changes)
     write_atomically(path, page(found, command, time.monotonic() - started).encode())
     typer.echo(f"\nReport: {path}")
     if found.done < 1.0:
@@ -99,6 +102,9 @@ def _usual_folder(table: Path, answer: str) -> Path:
     return _OUT / (name if len(name) <= 80 else f"{name[:70]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}")
 
 
-def _command(table: Path, answer: str, inputs: str | None, ahead: float, particles: int, seed: int) -> str:
+def _command(
+    table: Path, answer: str, inputs: str | None, ahead: float, particles: int, seed: int, changes: bool
+) -> str:
     words = ["gainful", "discover", str(table), "--answer", answer, *([] if inputs is None else ["--inputs", inputs])]
-    return shlex.join([*words, "--ahead", f"{ahead:g}", "--particles", str(particles), "--seed", str(seed)])
+    words += ["--ahead", f"{ahead:g}", "--particles", str(particles), "--seed", str(seed)]
+    return shlex.join([*words, *(["--changes"] * changes)])

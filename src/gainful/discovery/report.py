@@ -195,8 +195,9 @@ def _how(found: Discovery, command: str, seconds: float) -> str:
         "Programs": f"{found.particles} particles, {len(belief.programs)} different programs in the end, seed "
         f"{found.seed}; another seed gives other programs, and what differs is not sure",
         "Leading structures": escape(structures),
-        "Prior": "gf.Grammar.for_data(): constants, lines, smooth variation and cycles, their sums and products; a "
-        "noise variance of about 1 % of the answers’",
+        "Prior": f"gf.Grammar.for_data({'changes=True' * found.changes}): constants, lines, smooth variation and "
+        f"cycles, their sums and products{', and changes from one to another' * found.changes}; a noise variance of "
+        "about 1 % of the answers’",
         "Made with": f"gainful {gf.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"SciPy {scipy.__version__}, in {seconds:.0f} s",
     }

@@ -48,6 +48,7 @@ class Discovery:
     ahead: float
     particles: int
     seed: int
+    changes: bool = False
 
     @cached_property
     def description(self) -> Description:
@@ -98,15 +99,16 @@ def discover(
     seed: int = 0,
     ahead: float = 0.2,
     watch: Callable[[Progress], None] = lambda progress: None,
+    changes: bool = False,
 ) -> Discovery:
     """Follow the programs to the end, or until somebody interrupts: then what is believed so far is weighed by all the
-    answers. `ahead` is how far forecasts go, as a share of the range. KeyboardInterrupt passes where nothing is
-    known."""
+    answers. `ahead` is how far forecasts go, as a share of the range; with `changes` one program may give way to
+    another. KeyboardInterrupt passes where nothing is known."""
     columns = zip(series.axes, series.units, series.X.T, strict=True)
     space = gf.Space(*(gf.Real(axis.name, float(x.min()), float(x.max()), unit=unit) for axis, unit, x in columns))
     lab = gf.Point(name=series.answer, unit=series.unit)
     data = gf.Data().add(lab, series.X, series.y)
-    programs = gf.KernelPrograms(gf.Grammar.for_data(), particles, space, moves=moves_for(len(data)))
+    programs = gf.KernelPrograms(gf.Grammar.for_data(changes=changes), particles, space, moves=moves_for(len(data)))
     last: Progress | None = None
     try:
         for progress in programs.follow(data, rng=seed):
@@ -117,4 +119,4 @@ def discover(
             raise
     assert last is not None
     belief = programs.believe(programs.parts_at(last, data), data, ())
-    return Discovery(series, belief, last.done, ahead, particles, seed)
+    return Discovery(series, belief, last.done, ahead, particles, seed, changes)

@@ -79,7 +79,7 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     given = series(setting["series"])
     data = gf.Data().add(gf.Point(name="value"), given.x[:, None], given.y)
     sweeps = next(count for upto, count in _SWEEPS if len(given.y) <= upto)
-    model = gf.KernelPrograms(gf.Grammar.for_data(), _PARTICLES, moves=gf.Moves(sweeps=sweeps))
+    model = gf.KernelPrograms(gf.Grammar.for_data(changes=True), _PARTICLES, moves=gf.Moves(sweeps=sweeps))
     begun = time.perf_counter()
     programs = model.condition(data, rng=seed)
     took = time.perf_counter() - begun
