@@ -26,6 +26,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -60,10 +61,10 @@ def chances(function: str, seed: int) -> list[float]:
 def asked(python: str, task: Record) -> Record:
     """What AEPsych says to a task."""
     if not _servers:
-        script = Path(__file__).with_name("_aepsych.py")
-        _servers.append(
-            subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        )
+        command = [python, str(Path(__file__).resolve().with_name("_aepsych.py"))]
+        elsewhere = tempfile.gettempdir()  # AEPsych begins a folder of logs where it is started
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        _servers.append(subprocess.Popen(command, **pipes, text=True, bufsize=1, cwd=elsewhere))
     talking, heard = _servers[0].stdin, _servers[0].stdout
     assert talking is not None
     assert heard is not None

@@ -143,7 +143,7 @@ def test_what_cannot_be_explained_is_refused_with_what_to_do(tmp_path: Path) -> 
 def test_changes_are_looked_for_where_one_asks(tmp_path: Path) -> None:
     rows = [f"{i},{(5.0 if i < 15 else 25.0) + 0.1 * (i % 3)}" for i in range(30)]
     table = write(tmp_path / "level.csv", "time,level", rows)
-    code, text = call(table, "--answer", "level", "--out", str(tmp_path), "--particles", "12", "--changes")
+    code, text = call(table, "--answer", "level", "--out", str(tmp_path), "--particles", "30", "--changes")
     assert code == 0, text
     assert "change" in text
     assert "--changes" in (tmp_path / "report.html").read_text()

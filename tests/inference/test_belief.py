@@ -150,3 +150,13 @@ def test_answers_drawn_for_pending_queries_come_from_each_parts_own_instrument()
     assert all(each.instruments == belief.instruments for each in after)
     noises = {batch.instrument.noise for each in after for batch in each.posteriors[1].data.batches}
     assert noises == {0.01, 50.0}
+
+
+def test_a_mixture_whose_parts_are_far_apart_has_its_quantile_without_a_warning():
+    """Thirty-eight standard deviations from either part the density is the smallest number there is, and a Newton step
+    would be endless: it is a bisection."""
+    weights, mean, sd = np.array([0.5, 0.5]), np.array([[0.0], [78.0]]), np.ones((2, 1))
+    with np.errstate(all="raise", under="ignore"):
+        for q in (0.2, 0.4):
+            x = mixture_quantile(weights, mean, sd, q)[0]
+            assert weights @ ndtr(x - mean[:, 0]) == pytest.approx(q, abs=1e-12)

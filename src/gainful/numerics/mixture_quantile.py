@@ -36,7 +36,7 @@ def mixture_quantile(weights: Array, mean: Array, sd: Array, q: float) -> Array:
         below, density = _below(weights, mean[:, todo], sd[:, todo], x[todo])
         less = below < q
         low[todo], high[todo] = np.where(less, x[todo], low[todo]), np.where(less, high[todo], x[todo])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # far between two parts: a bisection
             step = x[todo] + (q - below) / density
         inside = (step > low[todo]) & (step < high[todo])
         new = np.where(inside, step, 0.5 * (low[todo] + high[todo]))
