@@ -33,6 +33,7 @@ __all__ = ["Heard", "Threshold", "ThresholdBelief", "Tone", "believe"]
 Array = NDArray[np.float64]
 
 _UNSETTLED = 1e-2  # a share of the weight that may be under classes where EP has not settled
+_FAINT = 1e-4  # of the largest weight: classes and listeners below it move no choice
 _LOOSE = 1e-2  # standard deviations by which moments may still move
 
 
@@ -196,7 +197,7 @@ class ThresholdBelief:
 
     def chance(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """The probability that each tone is answered by a yes, (J, L)."""
-        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        heard = self.listeners.heard_at(levels, GRID)
         mass = np.einsum("jkqg,kq->jqg", self.densities(frequencies, ears), self.weights)
         return np.asarray(np.einsum("jqg,qlg->jl", mass, heard, optimize=True))
 
@@ -206,7 +207,7 @@ class ThresholdBelief:
         I(y; t) = H[y] − E H[y | t] at the tone's own place, where y given t is averaged over listeners as probable as
         they are at that threshold: spread, guesses and lapses are not what one wants to know.
         """
-        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        heard = self.listeners.heard_at(levels, GRID)
         mass = np.einsum("jkqg,kq->jqg", self.densities(frequencies, ears), self.weights)
         both = np.einsum("jqg,qlg->jlg", mass, heard, optimize=True)
         total = mass.sum(axis=1)[:, None]
@@ -222,23 +223,28 @@ class ThresholdBelief:
         threshold at the tone's own place takes the others along by their covariance; each answer weighs the classes.
         """
         places = _places(frequencies, ears)
-        mass = self.densities(frequencies, ears).reshape(len(places), -1, len(GRID))  # (J, P, G)
-        weights, cov = self.weights.ravel(), self._covariances(places)
+        likely = np.flatnonzero(self.weights.ravel() > _FAINT * self.weights.max())
+        mass = self.densities(frequencies, ears).reshape(len(places), -1, len(GRID))[:, likely]  # (J, P, G)
+        weights, cov = self.weights.ravel()[likely], self._covariances(places)[likely]
+        weights = weights / weights.sum()
         mean = mass @ GRID
         variance = np.maximum(mass @ GRID**2 - mean**2, 1e-9)
         slope = (
             cov / np.maximum(np.diagonal(cov, axis1=1, axis2=2), 1e-9)[:, None, :]
         )  # of each on the tone's, (P, J', J)
         before = _mixture_sd(weights[:, None], mean.T, variance.T).mean()
-        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
-        which = np.tile(np.arange(len(self.listeners.weight)), len(self.population.weights))
-        by_part = np.swapaxes(heard, 1, 2)[which]  # (P, G, L)
+        heard = self.listeners.heard_at(levels, GRID)  # (Q, L, G)
+        which = np.tile(np.arange(len(self.listeners.weight)), len(self.population.weights))[likely]
+        powers = np.stack([np.ones_like(GRID), GRID, GRID**2])
+        moments = np.empty((len(places), len(likely), 3, heard.shape[1]))
+        for q in np.unique(which):  # Σ mass · heard, times the threshold and its square too
+            rows = np.flatnonzero(which == q)
+            table = (powers[:, None] * heard[q]).reshape(-1, len(GRID))
+            moments[:, rows] = (mass[:, rows] @ table.T).reshape(len(places), len(rows), 3, -1)
+        whole = (mass @ powers.T)[..., None]  # (J, P, 3, 1)
         out = np.zeros((len(places), heard.shape[1]))
         for j in range(len(places)):
-            moments = np.stack([mass[j], mass[j] * GRID, mass[j] * GRID**2], axis=1)  # (P, 3, G)
-            yes = np.matmul(moments, by_part)  # (P, 3, L)
-            whole = moments.sum(axis=2)[:, :, None]
-            for part in (yes, whole - yes):
+            for part in (moments[j], whole[j] - moments[j]):
                 chance = np.maximum(part[:, 0], 1e-12)
                 own = part[:, 1] / chance
                 left = np.maximum(part[:, 2] / chance - own**2, 0.0)
@@ -263,7 +269,7 @@ class ThresholdBelief:
 
     def about_class(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """Bits that the answer to each tone would tell about the kind of ear, (J, L): kinds are classes of one name."""
-        heard = self.listeners.hears(np.asarray(levels, dtype=float)[:, None] - GRID)
+        heard = self.listeners.heard_at(levels, GRID)
         mass = self.densities(frequencies, ears) * self.weights[..., None]
         names = list(self.diagnosis)
         kind = np.array([[name == each for each in self.population.names] for name in names], dtype=float)

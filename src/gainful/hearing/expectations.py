@@ -5,10 +5,11 @@ Everything that an audiologist might want to state otherwise is here, in dB and 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from gainful.checks import is_number, require
@@ -41,6 +42,12 @@ class Listeners(NamedTuple):
         """P(yes) to a tone so many dB above the threshold, of each listener: (Q, …)."""
         return np.asarray(np.exp(self.log_answer(above[None], yes=True)))
 
+    def heard_at(self, levels: ArrayLike, thresholds: Array) -> Array:
+        """P(yes) to tones of these levels if this is the threshold, of each listener: (Q, L, T). A test asks for the
+        same ones in every trial, and they are kept."""
+        given = tuple(float(level) for level in np.asarray(levels, dtype=float))
+        return _heard_at(*(each.tobytes() for each in self[:3]), given, thresholds.tobytes())
+
     def log_answer(self, above: Array, yes: bool) -> Array:
         """log P(yes) or log P(no) to tones so many dB above the threshold (k, …), of each listener: (Q, …).
 
@@ -56,6 +63,14 @@ class Listeners(NamedTuple):
             careful = log_of_rest(missed) if yes else missed
         with np.errstate(divide="ignore"):
             return np.asarray(np.logaddexp(np.log(guess if yes else lapse), np.log1p(-guess - lapse) + careful))
+
+
+@lru_cache(maxsize=8)
+def _heard_at(spread: bytes, guess: bytes, lapse: bytes, levels: tuple[float, ...], thresholds: bytes) -> Array:
+    listeners = Listeners(*(np.frombuffer(each) for each in (spread, guess, lapse, lapse)))
+    found = listeners.hears(np.array(levels)[:, None] - np.frombuffer(thresholds))
+    found.flags.writeable = False
+    return found
 
 
 def expected_listeners(
