@@ -45,7 +45,8 @@ lint: $(VENV)/.installed-test ## ruff, mypy, import-linter
 	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }
 
 # Hours of trials, resumable one by one: each is run by itself.
-LONG := benchmarks/band_coverage.py benchmarks/lab_problem.py benchmarks/optimise.py benchmarks/ask_defaults.py
+LONG := $(addprefix benchmarks/,band_coverage.py lab_problem.py optimise.py ask_defaults.py programs_series.py \
+	programs_seeds.py hearing_rivals.py)
 bench: $(VENV)/.installed-test ## run the benchmarks, one after the other
 	@short=0; for script in $(filter-out $(LONG),$(sort $(wildcard benchmarks/[a-z]*.py))); do \
 		echo "==> $$script"; $(BIN)/python $$script || short=1; done; exit $$short
