@@ -349,7 +349,7 @@ def _values() -> None:
     case("Grammar", gf.Grammar, productions=("nothing", {"SE": 1.0}), priors=("nothing", {}),
          noise=("nothing", gf.Gamma()), inputs=("count", 1), also={"priors": {"empty dict"}})  # fmt: skip
     case("Grammar.log_prior", gf.Grammar().log_prior, program=("nothing", "(SE 0.2)"))
-    case("Grammar.for_data", gf.Grammar.for_data, inputs=("count", 1))
+    case("Grammar.for_data", gf.Grammar.for_data, inputs=("count", 1), changes=("nothing", False))
     case("Program", gf.Program, symbol=("nothing", "SE"), numbers=("nothing", (0.2,)), parts=("nothing", ()),
          column=("count or 0", 0), also={"parts": {"empty list", "empty table", "no pairs"}})  # fmt: skip
     case("Program.read", gf.Program.read, program=("nothing", "(SE 0.2)"))
@@ -357,7 +357,7 @@ def _values() -> None:
          leaps=("count or 0", 1), growing=("flag", True))  # fmt: skip
     case("KernelPrograms", gf.KernelPrograms, grammar=("nothing", gf.Grammar()), particles=("count", 5),
          space=("none", None), answers=("none", None), moves=("nothing", gf.Moves()), threshold=("nothing", 0.5),
-         inference=("none", None), also={"space": {"space"}})  # fmt: skip
+         inference=("none", None), searches=("count", 1), also={"space": {"space"}})  # fmt: skip
     case("ProgramGrid", gf.ProgramGrid, programs=("nothing", ["(SE 0.2)", "(LIN 0.1)", "(C 1.0)"]),
          prior=("none", None), noise=("positive parameter", 0.1), space=("none", None), inference=("none", None),
          also={"space": {"space"}, "noise": {"1.5", "int64(3)", *uneven}})  # fmt: skip

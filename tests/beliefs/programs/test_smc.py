@@ -401,3 +401,20 @@ def test_answers_that_particles_did_not_expect_begin_another_search():
     assert runs[1:] == [start]  # as expected: it only goes on
     counted.condition(after, start=start, rng=0)
     assert runs[2:] == [start, None]
+
+
+def test_several_searches_count_by_their_evidence():
+    """Evidences are averaged, and each search's programs weigh as much as its own."""
+    x = np.linspace(0.0, 10.0, 12)
+    data = gf.Data().add(gf.Point(name="lab"), x[:, None], np.sin(2.0 * x))
+    model = gf.KernelPrograms(particles=12, moves=gf.Moves(sweeps=2))
+    rng = np.random.default_rng(4)
+    first, second = (model.condition(data, rng=rng) for _ in range(2))
+    both = gf.KernelPrograms(particles=12, moves=gf.Moves(sweeps=2), searches=2).condition(data, rng=4)
+    each = np.array([first.log_evidence, second.log_evidence])
+    assert both.log_evidence == pytest.approx(np.logaddexp(*each) - np.log(2.0), abs=1e-9)
+    share = np.exp(each[0] - np.logaddexp(*each))
+    mixed = share * first.probability("PER") + (1.0 - share) * second.probability("PER")
+    assert both.probability("PER") == pytest.approx(mixed, abs=1e-9)
+    with pytest.raises(gf.InvalidInput, match="searches"):
+        gf.KernelPrograms(searches=0)

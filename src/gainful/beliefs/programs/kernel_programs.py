@@ -162,6 +162,7 @@ class KernelPrograms(_Programs):
     answers    their level and spread, where they are to be scaled by these and not by the answers that come
     moves      what particles do between answers
     threshold  the share of effective particles below which they are resampled
+    searches   how many searches begin from the prior: each counts by its evidence, and one may find what another misses
 
     Programs see inputs from −1 to 1 and answers that spread by one; everything is scaled back to the user's units.
     Numbers whose instrument states no noise have one in every program. Answers of other kinds count by EP's evidence.
@@ -181,10 +182,12 @@ class KernelPrograms(_Programs):
     moves: Moves = field(default_factory=Moves)
     threshold: float = 0.5
     inference: Inference | None = None
+    searches: int = 1
 
     def __post_init__(self) -> None:
         require_kind("grammar", self.grammar, Grammar, "a Grammar", "Grammar() is the published one")
         require_count("particles", self.particles, 2, "200 is usual")
+        require_count("searches", self.searches, 1, "1 is usual")
         require_kind("moves", self.moves, Moves, "Moves", "for instance Moves(sweeps=5)")
         if self.space is not None:
             require_places("space", self.space)
@@ -214,15 +217,15 @@ class KernelPrograms(_Programs):
         if last is None:
             return self.typical(data, several)
         runs = [last]
-        if (
-            isinstance(start, ProgramBelief)
-            and last.state.units == start.units
-            and (surprised or _is_time(len(start.data), len(data)))
-        ):
+        if not isinstance(start, ProgramBelief) or last.state.units != start.units:
+            more = self.searches - 1
+        else:
             # Particles that went on from few answers may all be near what those suggested, and new answers that most
-            # of them did not expect say so. Another search, from the prior, counts by its evidence beside them, as
-            # independent runs do: `log_weight` has it.
-            runs += deque(self._followed(data, several, start.units, None, generator), maxlen=1)
+            # of them did not expect say so. Others, from the prior, count by their evidence beside them, as independent
+            # runs do: `log_weight` has it.
+            more = self.searches if surprised or _is_time(len(start.data), len(data)) else 0
+        for _ in range(more):
+            runs += deque(self._followed(data, several, last.state.units, None, generator), maxlen=1)
         runs.sort(key=lambda run: -run.state.log_evidence)
         near = [run for run in runs if run.state.log_evidence > runs[0].state.log_evidence - _HOPELESS]
         each = [part for run in near for part in self.parts_at(run, data, several).parts]
