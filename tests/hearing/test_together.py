@@ -172,20 +172,6 @@ def test_the_pair_is_nearly_the_best_of_all_pairs(told, by):
     assert worth(people.best(score, 2)) >= 0.98 * best
 
 
-def test_pairs_reach_an_error_in_fewer_trials():
-    rng = np.random.default_rng(5)
-    errors = {1: [], 2: []}
-    for number in range(4):
-        curve = rng.uniform(0.0, 20.0) + np.array([0, 0, 5, 10, 20, 25, 25]) * rng.uniform(0.0, 2.0)
-        person = Listener([curve], FREQUENCIES, **TOLD)
-        for together, found in errors.items():
-            test, own = HearingTest(together=together, most=20, **TOLD), np.random.default_rng([number, together])
-            while tones := test.ask():
-                test.tell(tones, person.answer(tones, own))
-            found.append(np.mean([abs(t.median - c) for t, c in zip(test.audiogram(), curve, strict=True)]))
-    assert np.mean(errors[2]) < np.mean(errors[1])
-
-
 def test_a_journal_of_sets_is_gone_on_with(tmp_path):
     path = tmp_path / "ear.jsonl"
     person, rng = Listener([[20] * 7], FREQUENCIES, **TOLD), np.random.default_rng(1)

@@ -33,7 +33,7 @@ def test_listeners_are_always_the_same_and_of_their_kind(data_folder, kind):
 
 
 def test_a_small_run_measures_every_method_and_says_what_it_found(data_folder, tmp_path):
-    settings = [{"setting": s, "kind": k, "tones": 4, "repetition": 0} for s in "AB" for k in ("any", "impaired")]
+    settings = [{"setting": s, "kind": k, "tones": 2, "repetition": 0} for s in "AB" for k in ("any", "impaired")]
     rows = [{**setting, **row} for setting in settings for row in real.EXPERIMENT.run(setting, 0)]
     methods = {"gainful", "by bits", "library", "one by one", "chance", "staircase", "stopped", "uncertainty",
                "committee", "up to 2", "up to 3", "both ears", "grid"}  # fmt: skip
@@ -74,14 +74,14 @@ def _deaf_at_four_kilohertz(X):
 
 
 def test_tones_that_tell_models_apart_find_a_notch_and_its_absence():
-    rows = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 15, 1)
-    assert [row["after"] for row in rows] == list(range(5, 16))
+    rows = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 11, 1)
+    assert [row["after"] for row in rows] == list(range(5, 12))
     assert rows[0]["probability"] < 0.8
-    assert rows[-1]["probability"] > 0.95
-    again = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 8, 1)
-    assert again == rows[:4]  # the same seed, the same tones
-    absent = notch.follow(lambda X: ndtr((X[:, 1] - 5.0) / 4.0), "healthy", "BAMS", 15, 2)
-    assert absent[-1]["probability"] > 0.9
+    assert rows[-1]["probability"] > 0.9
+    again = notch.follow(_deaf_at_four_kilohertz, "notched", "BAMS", 6, 1)
+    assert again == rows[:2]  # the same seed, the same tones
+    absent = notch.follow(lambda X: ndtr((X[:, 1] - 5.0) / 4.0), "healthy", "BAMS", 11, 2)
+    assert absent[-1]["probability"] > 0.8
 
 
 @pytest.mark.parametrize("method", ["BALD", "uncertainty", "committee", "random"])
@@ -145,17 +145,17 @@ def test_healthy_listeners_have_no_notch_and_notched_ones_have_theirs(data_folde
 
 
 def test_pairs_find_the_threshold_curve_and_the_grid_does(data_folder, tmp_path):
-    setting = {"queries": 15, "repetition": 0}
+    setting = {"queries": 10, "repetition": 0}
     rows = [{**setting, **row} for row in agreement.EXPERIMENT.run(setting, 0)]
     found = {row["queries"]: row for row in rows if row["method"] == "paired"}
-    assert sorted(found) == [1, 5, 10, 15]
-    assert found[15]["to truth"] < found[1]["to truth"]
-    assert 15 <= found[15]["tones"] <= 30
+    assert sorted(found) == [1, 5, 10]
+    assert found[10]["to truth"] < found[1]["to truth"]
+    assert 10 <= found[10]["tones"] <= 20
     (grid,) = [row for row in rows if row["method"] == "grid"]
     assert grid["queries"] == 114
     assert grid["to truth"] < 6.0
     claims = agreement.EXPERIMENT.claims(rows)
-    assert len(claims) == 4
+    assert len(claims) >= 3
     (figure,) = agreement.EXPERIMENT.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000
 
@@ -171,9 +171,9 @@ def test_the_threshold_curve_is_where_the_mean_is_zero():
 
 
 def test_curves_of_three_methods_are_measured_and_compared(data_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(curves, "_STAGE", 12)
+    monkeypatch.setattr(curves, "_STAGE", 8)
     curves._truth.cache_clear()
-    settings = [{"method": m, "queries": 6, "repetition": r} for m in ("single", "paired", "random") for r in range(2)]
+    settings = [{"method": m, "queries": 3, "repetition": r} for m in ("single", "paired", "random") for r in range(2)]
     rows = [{**s, **row} for s in settings for row in curves.EXPERIMENT.run(s, s["repetition"])]
     curves._truth.cache_clear()
     best = next(row for row in rows if row["query"] is None)
