@@ -183,6 +183,7 @@ def test_a_journal_of_sets_is_gone_on_with(tmp_path):
     again = HearingTest(together=3, catch=0.3, journal=path, **TOLD)
     assert again.answers == test.answers
     assert again.ask() == test.ask()
+    assert test.describe().startswith("After 5 trials")
     test.tell(Tone(1000.0, 40.0), heard=True)  # one tone is a set too
     assert test.answers[-1] == Heard((Tone(1000.0, 40.0, 0),), True)
 

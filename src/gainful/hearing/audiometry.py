@@ -114,6 +114,11 @@ class HearingTest:
         return tuple(self._heard)
 
     @property
+    def unit(self) -> str:
+        """What is counted: tones, or trials where one may have several."""
+        return "tones" if self.together == 1 else "trials"
+
+    @property
     def belief(self) -> ThresholdBelief:
         """What the answers say about thresholds, kinds of ears and the listener."""
         if self._belief is None:
@@ -124,7 +129,7 @@ class HearingTest:
     def done(self) -> str:
         """Why the test is over, in words; nothing while it is not."""
         if len(self._heard) >= self.most:
-            return f"{self.most} tones were played"
+            return f"{self.most} {self.unit} were played"
         likeliest, chance = next(iter(self.belief.diagnosis.items()))
         if self.goal == "diagnosis":
             return f"the kind of ear is known: {likeliest}, {chance:.0%}" if chance >= self.sure else ""
@@ -227,7 +232,7 @@ class HearingTest:
 
     def describe(self) -> str:
         """The audiogram and the kind of ear in words."""
-        lines = [f"After {len(self._heard)} tones{' (' + self.done + ')' if self.done else ''}:"]
+        lines = [f"After {len(self._heard)} {self.unit}{' (' + self.done + ')' if self.done else ''}:"]
         for ear, name in enumerate(self.ears):
             lines.append(f"\n{name}, thresholds in dB HL, with intervals of 90 %:")
             lines += [

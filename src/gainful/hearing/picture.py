@@ -60,7 +60,7 @@ def plot_audiogram(test: HearingTest, ax: Axes | None = None, level: float = 0.9
     if tones and test.answers:
         ax.plot([], [], "^", color="#555555", ms=4, label="tone that was heard")
         ax.plot([], [], "v", color="#555555", mfc="white", ms=4, label="tone that was not")
-    ax.set_title(f"after {len(test.answers)} tones", fontsize=10)
+    ax.set_title(f"after {len(test.answers)} {test.unit}", fontsize=10)
     ax.legend(loc="lower left", fontsize=8, framealpha=0.9)
     return ax
 
