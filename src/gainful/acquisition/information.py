@@ -25,7 +25,7 @@ __all__ = ["EPIG", "Learn", "learn_region"]
 
 Array = NDArray[np.float64]
 
-_FEW = 4  # parts of a model that queries are ranked by
+_FEW = 3  # parts of a model that queries are ranked by
 
 
 @dataclass(frozen=True)

@@ -142,21 +142,10 @@ class ThresholdBelief:
 
     def _elsewhere(self, asked: Sequence[_Place]) -> tuple[Array, Array]:
         """Mean and variance (J, K, Q) at places without tones, by what those with tones say."""
-        K, Q = self.weights.shape
-        T = len(self.tested)
-        both = _curves(self.population, [*self.tested, *asked])
-        cross, inner = both.cov[:, T:, :T], both.cov[:, :T, :T]
-        own = np.diagonal(both.cov, axis1=1, axis2=2)[:, T:]
-        if not T:
-            shape = len(asked), K, Q
-            return (np.broadcast_to(each.T[:, :, None], shape) for each in (both.mean, own))  # type: ignore[return-value]
-        precision = self.settled.precision.reshape(K, Q, T, T)
-        pull = self._pull().reshape(K, Q, T)
-        mean = both.mean[:, T:, None] + np.einsum("kjt,kqt->kjq", cross, pull)
-        grow = np.eye(T) + precision @ inner[:, None]
-        taken = np.linalg.solve(grow, precision @ np.swapaxes(cross, 1, 2)[:, None])
-        variance = own[:, :, None] - np.einsum("kjt,kqtj->kjq", cross, taken)
-        return np.swapaxes(mean, 0, 1), np.swapaxes(np.maximum(variance, 1e-6), 0, 1)
+        mean, cov = self._moments(asked)
+        variance = np.maximum(np.diagonal(cov, axis1=1, axis2=2), 1e-6)
+        shape = len(asked), *self.weights.shape
+        return mean.T.reshape(shape), variance.T.reshape(shape)
 
     def _pull(self) -> Array:
         """What thresholds elsewhere are drawn by through their covariance with those that are tested, (P, T)."""
@@ -165,7 +154,9 @@ class ThresholdBelief:
 
     def moments(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> tuple[Array, Array]:
         """Mean (P, J) and covariance (P, J, J) of the thresholds under each class and listener."""
-        places = _places(frequencies, ears)
+        return self._moments(_places(frequencies, ears))
+
+    def _moments(self, places: Sequence[_Place]) -> tuple[Array, Array]:
         Q, T = self.weights.shape[1], len(self.tested)
         both = _curves(self.population, [*self.tested, *places])
         mean, cross = np.repeat(both.mean[:, T:], Q, axis=0), np.repeat(both.cov[:, T:, :T], Q, axis=0)
