@@ -7,7 +7,7 @@ What counts is the mean log density of the values held out, noise included, unde
 error of its mean is beside it. gainful's numbers come from the journal of the experiment, `repetitions.jsonl` in the
 folder of the result: finished or not, those series that it has. gallifrey has the settings of its documentation
 (`_gallifrey.py`) and at least gainful's seconds, never less than 60, compiling not counted. Where these settings take
-longer, it has the longer time, up to 1200 s with compiling; beyond that its moves are fewer.
+longer, it has the longer time, up to 1200 s with compiling (or --most); beyond that its moves are fewer.
 
 Wanted: gainful is better on at least 10 of 13. gallifrey gets an environment of its own on demand. Its results are kept
 in `gallifrey.jsonl`, and what is on file is not done again. One series at a time: both use all cores.
@@ -50,22 +50,23 @@ def theirs(path: Path, seed: int) -> dict[str, Record]:
     return {record["series"]: record for record in records if record["seed"] == seed}
 
 
-def fit(python: Path, name: str, seconds: float, seed: int) -> Record:
+def fit(python: Path, name: str, seconds: float, seed: int, most: float) -> Record:
     """gallifrey on one series; without a log density, but with the error's last words, where it fails."""
     budget = min(max(seconds, LEAST), MOST)
+    most = max(most, budget)
     given = {part: values.tolist() for part, values in series(name)._asdict().items()}
-    given |= {"seconds": budget, "most": MOST, "particles": PARTICLES, "seed": seed}
+    given |= {"seconds": budget, "most": most, "particles": PARTICLES, "seed": seed}
     script = Path(__file__).with_name("_gallifrey.py")
     record = {"series": name, "seed": seed, "budget": round(budget, 1)}
     try:
         done = subprocess.run(
             [python, script], input=json.dumps(given), check=True, capture_output=True, text=True,
-            timeout=MOST + PATIENCE,
+            timeout=most + PATIENCE,
         )  # fmt: skip
     except subprocess.CalledProcessError as failed:
         return record | {"failed": failed.stderr[-500:]}
     except subprocess.TimeoutExpired:
-        return record | {"failed": f"nothing after {MOST + PATIENCE:g} s"}
+        return record | {"failed": f"nothing after {most + PATIENCE:g} s"}
     return record | json.loads(done.stdout.split("\n")[-2])
 
 
@@ -98,6 +99,7 @@ def main() -> int:
     asked.add_argument("--result", type=Path, default=kept, metavar="FOLDER", help="of gainful's run")
     asked.add_argument("--folder", type=Path, default=kept, help="where gallifrey's results are kept")
     asked.add_argument("--seed", type=int, default=0, help="gallifrey's")
+    asked.add_argument("--most", type=float, default=MOST, help="seconds that gallifrey has at most, or gainful's own")
     given = asked.parse_args()
     mine, path = ours(given.result), given.folder / "gallifrey.jsonl"
     done = theirs(path, given.seed)
@@ -105,7 +107,7 @@ def main() -> int:
     print(f"{len(mine)} series by gainful in {given.result}, {len(done)} by gallifrey in {path}, {len(left)} to do")
     python = gallifrey() if left else Path()
     for name in left:
-        record = fit(python, name, mine[name]["seconds"], given.seed)
+        record = fit(python, name, mine[name]["seconds"], given.seed, given.most)
         if "failed" in record:  # not kept: the same command tries again
             print(f"{name}: {record['failed']}", flush=True)
             continue

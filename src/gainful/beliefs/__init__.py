@@ -1,8 +1,21 @@
-"""Several posteriors at once: rival models, one model with its hyperparameters integrated out, kernel programs."""
+"""Several posteriors at once: rival models, one model with its hyperparameters integrated out, kernel programs,
+sums of functions of some dimensions."""
 
 from gainful.beliefs.integrated import Integrated
 from gainful.beliefs.models import Models
+from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.parts import Part, Parts
 from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
 
-__all__ = ["Grammar", "Integrated", "KernelPrograms", "Models", "Moves", "Part", "Parts", "Program", "ProgramGrid"]
+__all__ = [
+    "Grammar",
+    "Integrated",
+    "KernelPrograms",
+    "Models",
+    "Moves",
+    "Part",
+    "Partitions",
+    "Parts",
+    "Program",
+    "ProgramGrid",
+]

@@ -1,5 +1,6 @@
 """Covariances as composable values, each with its pullback."""
 
+from gainful.kernels.additive import Additive
 from gainful.kernels.base import Constant, Kernel, On, Product, Sum
 from gainful.kernels.categories import Exchangeable, Leaning, Similarity
 from gainful.kernels.changepoint import ChangePoint
@@ -10,6 +11,7 @@ from gainful.kernels.warped import Warped, warped
 
 __all__ = [
     "SE",
+    "Additive",
     "CentredLinear",
     "ChangePoint",
     "Constant",

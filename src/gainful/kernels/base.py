@@ -81,6 +81,14 @@ class Kernel(Parametrised, ABC):
         no slope in the inputs: posteriors that differ in their parameters alone can then be climbed as one."""
         return False
 
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Of these columns, those that each term of the kernel sees at once: what no term sees together adds up.
+
+        >>> (Constant() + Constant(2.0)).seen_together((0, 1))
+        ()
+        """
+        return (columns,)
+
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         places = finite_table("X", X)
         others = places if Z is None else finite_table("Z", Z, names=column_names(X))
@@ -135,6 +143,9 @@ class Constant(Kernel):
     """k(x, z) = variance: an unknown offset."""
 
     variance: Any = positive(1.0, "variance")
+
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        return ()
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return batched(self.variance, 2) * np.ones((len(X), len(Z)))
@@ -201,6 +212,9 @@ class Sum(Kernel):
         _require_kernel("left", self.left)
         _require_kernel("right", self.right)
 
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        return tuple(dict.fromkeys((*self.left.seen_together(columns), *self.right.seen_together(columns))))
+
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) + self.right.matrix(X, Z)
 
@@ -235,6 +249,12 @@ class Product(Kernel):
     def __post_init__(self) -> None:
         _require_kernel("left", self.left)
         _require_kernel("right", self.right)
+
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """A product of sums is the sum of all products."""
+        left, right = self.left.seen_together(columns) or ((),), self.right.seen_together(columns) or ((),)
+        every = (tuple(sorted({*a, *b})) for a in left for b in right)
+        return tuple(dict.fromkeys(each for each in every if each))
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) * self.right.matrix(X, Z)
@@ -318,6 +338,9 @@ class On(Kernel):
             expected = f"columns below {len(given)}, the number of coordinates"
             raise InvalidInput("dims", expected, columns, "check the space and dims")
         return replace(self, base=self.base.bind([[*given, "output"][c] for c in columns]), dims=columns)
+
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        return self.base.seen_together(tuple(columns[c] for c in self.columns))
 
     def _see(self, X: Array) -> Array:
         columns = self.columns

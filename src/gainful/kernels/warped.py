@@ -43,6 +43,12 @@ class Warped(Kernel):
     def widened(self, dimensions: int) -> Self:
         return type(self)(self.base.widened(len(self.coordinates.columns)), self.coordinates)
 
+    def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Of places' coordinates: those that the columns of each term are made of."""
+        own = self.coordinates.columns
+        inside = self.base.seen_together(tuple(range(len(own))))
+        return tuple(tuple(sorted({columns[own[c].group] for c in term if c < len(own)})) for term in inside)
+
     def matrix(self, X: Array, Z: Array) -> Array:
         seen = self.coordinates(X)
         return self.base.matrix(seen, seen if Z is X else self.coordinates(Z))

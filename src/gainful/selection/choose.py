@@ -1,14 +1,14 @@
 """The next query: the best of all instruments at all places, by the goal's score.
 
 In a pool every place is scored. In a box quasi-random candidates are scored first, and the best of them climb the score
-along its gradient (`ascend`), with steps between whole numbers and categories. Pairs and sets are made of the
-candidates.
+along its gradient (`ascend`), with steps between whole numbers and categories. Where f is a sum of functions of a few
+dimensions, searches by blocks find more candidates (`blocks`). Pairs and sets are made of the candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from gainful.inference.predictive import Predictive
 from gainful.information.readings import checked
 from gainful.instruments import Instrument
 from gainful.selection.ascend import ascend
+from gainful.selection.blocks import blocks_of, by_blocks
 from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
 from gainful.selection.ties import best_first, better, first_best
@@ -36,6 +37,7 @@ Array = NDArray[np.float64]
 _ALL = 2**62
 _FEW = 100_000  # places of a box without real dimensions, to draw from
 _FINALISTS = 32
+_MANY, _AMONG_MANY = 12, 200  # posteriors, under each of which every candidate is scored, and so many candidates then
 _MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
 
@@ -150,7 +152,7 @@ def _each_best(
         # Instruments that can be used at the same places are offered the same candidates, and share their moments.
         key = id(option.space), instrument.asks, instrument.outputs is None
         if key not in drawn:
-            drawn[key] = scoring.predict(instrument, candidates(option, rng, search))
+            drawn[key] = scoring.predict(instrument, _offered(scoring, option, rng, search))
         places = drawn[key]
         if instrument.is_certain and len(places):  # what is known, or will be, is not asked again
             places = places[~scoring.told(instrument, places)]
@@ -170,6 +172,18 @@ def _each_best(
             if better(climbed[1], score):
                 place, score = climbed
         yield Choice(Query(instrument, place), score)
+
+
+def _offered(scoring: Scoring, option: Option, rng: np.random.Generator, search: Search) -> Array:
+    """Candidates anywhere, and those that searches by blocks find where f is a sum; the former are then fewer."""
+    instrument, several = option.instrument, isinstance(scoring.belief, Belief) and len(scoring.belief.weights) > _MANY
+    if instrument.asks != "place" or not continuous(option.space) or instrument.outputs is not None:
+        return candidates(option, rng, search)
+    if not any(blocks_of(scoring.belief, len(option.space.names))):
+        return candidates(option, rng, search)
+    fewer = replace(search, candidates=min(search.candidates, _AMONG_MANY)) if several else search
+    places = candidates(option, rng, fewer)
+    return np.concatenate([places, by_blocks(scoring, instrument, option.space, places, rng)])
 
 
 def _starts(places: Array, scores: Array, space: Places, climbers: int) -> Array:

@@ -51,6 +51,18 @@ class Scoring:
         belief = count_on(self.belief, self.pending)
         return belief, prepare(self.acquisition, belief)
 
+    @property
+    def counting(self) -> Posterior | Belief:
+        """The belief that counts on the pending answers."""
+        return self._looks[0]
+
+    def under(self, s: int) -> Scoring:
+        """The scores under one of several posteriors alone, which counts on the pending answers."""
+        belief = self.counting
+        if isinstance(belief, Posterior):
+            return Scoring(self.acquisition, belief)
+        return Scoring(self.acquisition, belief.again([belief.posteriors[s]], np.ones(1), [s]))
+
     @cached_property
     def _climbed(self) -> tuple[Posterior | Belief, Acquisition]:
         """The belief whose score is climbed: of many posteriors the heaviest alone, which lead to much the same

@@ -9,8 +9,9 @@ from scipy.stats import chisquare
 from gainful.beliefs.partitions.partition import (
     all_partitions,
     alone,
-    followed,
+    at_random,
     log_proposal,
+    moved_one,
     proposed,
     tidy,
     together,
@@ -63,19 +64,38 @@ def test_proposals_are_made_as_often_as_said_and_know_their_ratio(here):
     assert chisquare([counts[t] for t in expected], list(expected.values())).pvalue > 0.001
 
 
-def test_chains_that_begin_at_the_law_end_at_it():
-    """Twenty thousand independent starts from a law over the 15 partitions of four dimensions, five steps each."""
-    rng, states = np.random.default_rng(2), list(all_partitions(4))
-    logs = dict(zip(states, rng.normal(0.0, 1.2, 15), strict=True))
-    law = np.exp(list(logs.values()))
-    law /= law.sum()
-    starts = rng.choice(15, size=20_000, p=law)
-    ends = [followed(states[i], logs.__getitem__, 5, rng)[-1] for i in starts]
-    counts = np.bincount([states.index(each) for each in ends], minlength=15)
-    assert chisquare(counts, 20_000 * law).pvalue > 0.001
-    assert np.mean([states[i] != end for i, end in zip(starts, ends, strict=True)]) > 0.5  # and they do move
+def ways_of_one(here):
+    """Where one dimension may go, with the probability of each: by the words, not by the code."""
+    found = {}
+    D = sum(map(len, here))
+    for i in range(D):
+        own = next(block for block in here if i in block)
+        rest = [b for b in here if b != own]
+        left = [tuple(d for d in own if d != i)] if len(own) > 1 else []
+        goals = [tidy([*(b for b in rest if b != t), *left, (*t, i)]) for t in rest]
+        goals += [tidy([*rest, *left, (i,)])] if len(own) > 1 else []
+        for goal in goals:
+            found[goal] = found.get(goal, 0.0) + 1.0 / (D * len(goals))
+    return found
+
+
+@pytest.mark.parametrize("here", [together(4), alone(4), tidy([[0, 1], [2], [3]]), tidy([[0, 1], [2, 3]])])
+def test_one_dimension_goes_everywhere_as_often_as_said(here):
+    rng, counts = np.random.default_rng(3), {}
+    for _ in range(6000):
+        there, _ = moved_one(here, rng)
+        counts[there] = counts.get(there, 0) + 1
+    expected = {there: 6000 * p for there, p in ways_of_one(here).items()}
+    assert set(counts) == set(expected)
+    assert chisquare([counts[t] for t in expected], list(expected.values())).pvalue > 0.001
+
+
+def test_partitions_at_random_are_all_as_probable():
+    rng, states = np.random.default_rng(4), list(all_partitions(4))
+    counts = np.bincount([states.index(at_random(4, rng)) for _ in range(15_000)], minlength=15)
+    assert chisquare(counts).pvalue > 0.001
 
 
 def test_one_dimension_stays():
     assert proposed(((0,),), np.random.default_rng(0)) == (((0,),), 0.0)
-    assert followed(((0,),), lambda partition: 0.0, 3, np.random.default_rng(0)) == [((0,),)] * 3
+    assert moved_one(((0,),), np.random.default_rng(0)) == (((0,),), 0.0)

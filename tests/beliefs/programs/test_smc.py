@@ -403,6 +403,25 @@ def test_answers_that_particles_did_not_expect_begin_another_search():
     assert runs[2:] == [start, None]
 
 
+def test_rival_grammars_are_searched_as_often_and_count_by_their_evidence():
+    x = np.linspace(0.0, 10.0, 12)
+    data = gf.Data().add(gf.Point(name="lab"), x[:, None], np.sin(2.0 * x))
+    options = {"particles": 12, "moves": gf.Moves(sweeps=2)}
+    twice = gf.KernelPrograms(searches=2, **options).condition(data, rng=4)
+    rival = gf.KernelPrograms(rivals=[gf.Grammar()], **options).condition(data, rng=4)
+    assert rival.programs == twice.programs  # the rival is the same grammar
+    np.testing.assert_array_equal(rival.weights, twice.weights)
+    line = gf.Data().add(gf.Point(name="lab"), x[:, None], 3.0 * x + 0.01 * np.sin(9.0 * x))
+    straight, wavy = gf.Grammar(productions={"LIN": 1.0}), gf.Grammar(productions={"PER": 1.0})
+    model = gf.KernelPrograms(wavy, rivals=[straight], **options)
+    belief = model.condition(line, rng=1)
+    assert belief.probability("LIN") > 0.99
+    again = model.condition(line, start=belief, rng=1)  # begins anew: the first grammar has no straight lines
+    assert again.programs == belief.programs
+    with pytest.raises(gf.InvalidInput, match="rivals"):
+        gf.KernelPrograms(rivals="for_data")
+
+
 def test_several_searches_count_by_their_evidence():
     """Evidences are averaged, and each search's programs weigh as much as its own."""
     x = np.linspace(0.0, 10.0, 12)

@@ -7,18 +7,25 @@ of its 2^(k−1) − 1 pairs of parts, all as probable; it merges any two blocks
     g(M′ | M) = q(M)/(s (2^(k−1) − 1)) for a split,   g(M | M′) = (1 − q(M′))/C(m + 1, 2) for the way back
 
 and Hastings' ratio has both (Gardner 2018, sec. 5.3, which leaves it out and counts 2^(k−1) parts).
+
+A second kind of step takes one dimension, any, to another block or to one of its own, all as probable. There are as
+many ways there as other blocks, and one more where it is not alone: the ratio has that number of both partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import comb, log
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Move", "Partition", "all_partitions", "alone", "followed", "log_proposal", "proposed", "tidy", "together"]
+__all__ = [
+    "Move", "Partition", "all_partitions", "alone", "at_random", "log_proposal", "log_ways", "moved_one",
+    "proposed", "tidy", "together",
+]  # fmt: skip
 
 Partition = tuple[tuple[int, ...], ...]
 
@@ -115,16 +122,41 @@ def proposed(here: Partition, rng: np.random.Generator) -> Move:
     return Move(there, _log_split(there, len(joined)) - _log_merge(here))
 
 
-def followed(
-    here: Partition, log_density: Callable[[Partition], float], steps: int, rng: np.random.Generator
-) -> list[Partition]:
-    """Where a chain is after each of so many steps. `log_density` is a function of the partition alone: asked twice, it
-    says the same, or the chain has no law to go to."""
-    out, value = [], log_density(here)
-    for _ in range(steps):
-        there, ratio = proposed(here, rng)
-        other = value if there == here else log_density(there)
-        if log(max(rng.random(), 1e-300)) < other - value + ratio:
-            here, value = there, other
-        out.append(here)
-    return out
+def moved_one(here: Partition, rng: np.random.Generator) -> Move:
+    """One dimension goes to another block, or to one of its own."""
+    dimensions = sum(map(len, here))
+    if dimensions == 1:
+        return Move(here, 0.0)
+    i = int(rng.integers(dimensions))
+    own = next(block for block in here if i in block)
+    others = [block for block in here if block != own]
+    ways = len(others) + (len(own) > 1)
+    chosen = int(rng.integers(ways))
+    left = [tuple(d for d in own if d != i)] if len(own) > 1 else []
+    if chosen == len(others):
+        return Move(tidy([*others, *left, (i,)]), log(ways) - log(len(others) + 1))
+    target = others[chosen]
+    there = tidy([*(block for block in others if block != target), *left, (*target, i)])
+    return Move(there, log(ways) - log(len(there)))
+
+
+def at_random(dimensions: int, rng: np.random.Generator) -> Partition:
+    """Any partition, all as probable: every dimension falls into one of K boxes, P(K) ∝ K^d/K! (Stam 1983)."""
+    K = np.arange(1, 4 * dimensions + 20)
+    logs = dimensions * np.log(K) - np.cumsum(np.log(K))
+    chance = np.exp(logs - logs.max())
+    boxes = rng.integers(int(rng.choice(K, p=chance / chance.sum())), size=dimensions)
+    return tidy([np.flatnonzero(boxes == box).tolist() for box in np.unique(boxes)])
+
+
+@lru_cache
+def log_ways(dimensions: int) -> tuple[float, ...]:
+    """The logarithm of how many partitions have 0, 1, …, d blocks: Stirling numbers of the second kind.
+
+    >>> [round(float(np.exp(each))) for each in log_ways(4)]
+    [0, 1, 7, 6, 1]
+    """
+    row = [1]
+    for _ in range(dimensions):
+        row = [0, *(j * row[j] + row[j - 1] for j in range(1, len(row))), 1]
+    return tuple(log(each) if each else -float("inf") for each in row)

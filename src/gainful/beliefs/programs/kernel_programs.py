@@ -163,6 +163,7 @@ class KernelPrograms(_Programs):
     moves      what particles do between answers
     threshold  the share of effective particles below which they are resampled
     searches   how many searches begin from the prior: each counts by its evidence, and one may find what another misses
+    rivals     other grammars, as probable as the first: each is searched as often, and counts by its evidence
 
     Programs see inputs from −1 to 1 and answers that spread by one; everything is scaled back to the user's units.
     Numbers whose instrument states no noise have one in every program. Answers of other kinds count by EP's evidence.
@@ -183,9 +184,14 @@ class KernelPrograms(_Programs):
     threshold: float = 0.5
     inference: Inference | None = None
     searches: int = 1
+    rivals: tuple[Grammar, ...] = ()
 
     def __post_init__(self) -> None:
         require_kind("grammar", self.grammar, Grammar, "a Grammar", "Grammar() is the published one")
+        rivals = tuple(listed(self.rivals) or ())
+        fine = listed(self.rivals) is not None and all(isinstance(each, Grammar) for each in rivals)
+        require(fine, "rivals", "a list of grammars", self.rivals, "for instance [Grammar.for_data(changes=True)]")
+        object.__setattr__(self, "rivals", rivals)
         require_count("particles", self.particles, 2, "200 is usual")
         require_count("searches", self.searches, 1, "1 is usual")
         require_kind("moves", self.moves, Moves, "Moves", "for instance Moves(sweeps=5)")
@@ -211,6 +217,7 @@ class KernelPrograms(_Programs):
     def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """The programs that the data leaves, to be written down."""
         several, generator = tuple(instruments), as_rng(rng)
+        start = None if self.rivals else start  # a program of one grammar may be none of another
         last, surprised = None, False
         for last in self.follow(data, several, start, generator):
             surprised = surprised or last.info.share < _SURPRISED
@@ -224,8 +231,9 @@ class KernelPrograms(_Programs):
             # of them did not expect say so. Others, from the prior, count by their evidence beside them, as independent
             # runs do: `log_weight` has it.
             more = self.searches if surprised or _is_time(len(start.data), len(data)) else 0
-        for _ in range(more):
-            runs += deque(self._followed(data, several, last.state.units, None, generator), maxlen=1)
+        again = [each for each in (self.grammar, *self.rivals) for _ in range(more)] + list(self.rivals)
+        for grammar in again:
+            runs += deque(self._followed(data, several, last.state.units, None, generator, grammar), maxlen=1)
         runs.sort(key=lambda run: -run.state.log_evidence)
         near = [run for run in runs if run.state.log_evidence > runs[0].state.log_evidence - _HOPELESS]
         each = [part for run in near for part in self.parts_at(run, data, several).parts]
@@ -237,13 +245,14 @@ class KernelPrograms(_Programs):
         return self._followed(data, instruments, None, start, as_rng(rng))
 
     def _followed(
-        self, data: Data, instruments: Used, units: Units | None, start: Start, generator: np.random.Generator
-    ) -> Iterator[Progress]:
+        self, data: Data, instruments: Used, units: Units | None, start: Start, generator: np.random.Generator,
+        grammar: Grammar | None = None,
+    ) -> Iterator[Progress]:  # fmt: skip
         several = _by_label(instruments, data)
         data = self._fitting(data)
         if not len(data):
             return
-        answers, state = self._begun(data, several, units, start, generator)
+        answers, state = self._begun(data, several, units, start, generator, grammar or self.grammar)
         stages = smc.portions(state.towards, len(answers)) or [len(answers)]
         costs = np.cumsum([_cost(n) for n in stages])
         for number, upto in enumerate(stages):
@@ -298,24 +307,15 @@ class KernelPrograms(_Programs):
         """Programs from the prior."""
         several = _by_label(instruments, data)
         units = self._units(data, several.values(), self.answers)
-        grammar = self._grammar(units)
+        grammar = _over_all(self.grammar, units)
         state = smc.init(grammar, len(labels_of(several)), self.particles, np.random.default_rng(0))
         state = replace(state, units=units)
         info = Info(0, 1.0, float(self.particles), False, self.particles, {}, 0.0)
         return self.parts_at(Progress(info, 1.0, state), data, several.values())
 
-    def _grammar(self, units: Units) -> Grammar:
-        """That over as many columns as there are."""
-        columns = len(units.middle)
-        if self.grammar.inputs == columns:
-            return self.grammar
-        expected = f"inputs={columns}, one for each column that programs look at, or 1 for all there are"
-        require(self.grammar.inputs == 1, "grammar", expected, self.grammar.inputs, "leave it out")
-        return replace(self.grammar, inputs=columns)
-
     def _begun(
         self, data: Data, several: Mapping[str, Instrument], given: Units | None, start: Start,
-        rng: np.random.Generator,
+        rng: np.random.Generator, grammar: Grammar,
     ) -> tuple[Answered, State]:  # fmt: skip
         """The answers in the order in which they count, and where the particles begin: at an earlier belief's, whose
         answers come first, or at the prior's."""
@@ -331,7 +331,7 @@ class KernelPrograms(_Programs):
              if (now := self._readable(several, data).get(each.label)) is not None and now != each}
         )  # fmt: skip
         reader = Reader(units, self._columns(), labels, self.inference)
-        grammar = self._grammar(units)
+        grammar = _over_all(grammar, units)
         if known is None:
             order = rng.permutation(len(data))
             state = smc.init(grammar, len(labels), self.particles, rng)
@@ -340,6 +340,16 @@ class KernelPrograms(_Programs):
         rest = np.setdiff1d(np.arange(len(data)), known)
         answers = reader.read(readable_data, np.concatenate([known, rng.permutation(rest)]).astype(np.intp))
         return answers, _resumed(grammar, start, labels, answers, len(known), self.particles, units, rng)
+
+
+def _over_all(grammar: Grammar, units: Units) -> Grammar:
+    """The grammar over as many columns as there are."""
+    columns = len(units.middle)
+    if grammar.inputs == columns:
+        return grammar
+    expected = f"inputs={columns}, one for each column that programs look at, or 1 for all there are"
+    require(grammar.inputs == 1, "grammar", expected, grammar.inputs, "leave it out")
+    return replace(grammar, inputs=columns)
 
 
 def _is_time(before: int, now: int) -> bool:

@@ -1,0 +1,270 @@
+"""The evidence of an additive model: which dimensions a term has is given, its parameters are fitted.
+
+In units in which every dimension is one wide and the answers spread by one, theta holds the logarithms of a lengthscale
+for each dimension, of a variance for each term, and of a noise for each instrument that states none, all with normal
+priors. At the most probable theta
+
+    laplace      log p(y, θ̂) + ½ P log 2π − ½ log |F|,   F_ij = ½ tr(K⁻¹ ∂_iK K⁻¹ ∂_jK) + prior precision
+    bic          log p(y | θ̂) − ½ P log n
+    likelihood   log p(y | θ̂)
+
+F is the expected curvature, which is never negative. A constant that may be anywhere is part of the kernel. One
+evidence with its slope is a Cholesky factorisation, an inverse and an exponential for each term and pair of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack
+from scipy.optimize import minimize
+
+from gainful.errors import NumericalError
+from gainful.kernels.additive import PROFILES, Terms
+from gainful.numerics.blas import matmul
+
+__all__ = ["EVIDENCES", "Additively", "Expected", "Fit"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+EVIDENCES = ("laplace", "bic", "likelihood")
+LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant
+_LENGTH = 0.35  # of a range, times the root of how many dimensions a term has: see `hyper/defaults`
+_LENGTHS, _VARIANCES = 1.0, 2.0  # standard deviations of log lengthscales and log variances under the prior
+_REACH = 6.0  # standard deviations of the prior that a search may go
+_WORST = 1e10  # what counts for a theta at which the matrix is not positive
+_LOOKS, _AGAIN = 100, 40  # evidences that a search may ask for, from typical values and from those of a neighbour
+_LONGER, _NOISIER = (-0.7, 0.0, 0.7), 2.0  # logarithms, beside what is usual, where a search may begin
+_ENOUGH = 0.01  # nats: a step that gains no more is the last
+_LEAST = (
+    1e-4  # of the spread: a noise that is learned is no less, or sums of smooth terms leave matrices without digits
+)
+_TINY = 1e-10  # of the spread squared: what every diagonal has, so that answers without noise can be explained
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Fit(NamedTuple):
+    """The most probable theta of an additive model, log p(y, theta) there, and the model's log evidence."""
+
+    theta: Array
+    log_density: float
+    log_evidence: float
+
+
+class Expected(NamedTuple):
+    """The logarithm of a noise that is usual, and how far it may be from that: for each instrument that states none."""
+
+    noise: Array
+    spread: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Additively:
+    """Answers that are numbers, in units in which all are of size one, to be explained by sums of terms.
+
+    squares   |x_d − z_d|² of each dimension between all pairs of answers, (D, N (N − 1)/2), the lower triangle by rows
+    y         (N,)
+    fixed     the variance of each answer's noise where it is stated, (N,)
+    own       the number of each answer's noise among those that are learned, or −1, (N,)
+    shared    whether all dimensions of a term have one lengthscale, as published; terms must then be apart
+    """
+
+    squares: Array
+    y: Array
+    fixed: Array
+    own: Index
+    expected: Expected
+    profile: str = "SE"
+    rule: str = "laplace"
+    shared: bool = False
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.squares)
+
+    @cached_property
+    def _at(self) -> tuple[Index, Index, Index]:
+        """Rows and columns of the lower triangle, and where its entries are in a matrix laid out by rows."""
+        i, j = np.tril_indices(len(self.y), -1)
+        return i, j, i * len(self.y) + j
+
+    def members(self, terms: Terms) -> Array:
+        """1 where a term has a dimension, (G, D)."""
+        out = np.zeros((len(terms), self.dimensions))
+        for g, term in enumerate(terms):
+            out[g, list(term)] = 1.0
+        return out
+
+    def usual(self, terms: Terms) -> tuple[Array, Array]:
+        """Mean and standard deviation of theta under the prior: the more dimensions a term has, the longer are the
+        lengthscales; the terms share the variance."""
+        members = self.members(terms)
+        sizes = members.T @ members.sum(axis=1) / members.sum(axis=0)
+        mean = np.concatenate([
+            np.log(_LENGTH) + 0.5 * np.log(sizes), np.full(len(terms), -np.log(len(terms))), self.expected.noise
+        ])  # fmt: skip
+        spreads = (np.full(len(sizes), _LENGTHS), np.full(len(terms), _VARIANCES), self.expected.spread)
+        return mean, np.concatenate(spreads)
+
+    def _free(self, terms: Terms) -> Index:
+        """Which free number each entry of theta is: lengthscales may be tied together in a term."""
+        if not self.shared:
+            return np.arange(self.dimensions + len(terms) + len(self.expected.noise))
+        block = np.zeros(self.dimensions, dtype=np.intp)
+        for g, term in enumerate(terms):
+            block[list(term)] = g
+        return np.concatenate([block, len(terms) + np.arange(len(terms) + len(self.expected.noise))])
+
+    def begin(self, terms: Terms, near: Terms, theta: Array) -> Array:
+        """A theta to begin with from that of a model that is like it: each term takes the variance of those that it has
+        dimensions of, in proportion."""
+        D, out = self.dimensions, self.usual(terms)[0]
+        out[:D], out[D + len(terms) :] = theta[:D], theta[D + len(near) :]
+        known = dict(zip(near, np.exp(theta[D : D + len(near)]), strict=True))
+        for g, term in enumerate(terms):
+            if term in known:
+                out[D + g] = np.log(known[term])
+            else:
+                share = sum(v * len({*term} & {*other}) / len(other) for other, v in known.items())
+                out[D + g] = np.log(share) if share > 0.0 else out[D + g]
+        return out
+
+    def log_density(self, terms: Terms, theta: Array) -> tuple[float, Array, float]:
+        """log p(y, theta), its slope, and log p(y | theta); −inf where rounding leaves no positive matrix."""
+        D, G, n = self.dimensions, len(terms), len(self.y)
+        members = self.members(terms)
+        scaled, variances = members * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
+        noises = np.exp(2.0 * theta[D + G :])
+        k, weights = PROFILES[self.profile].linearise(matmul(scaled, self.squares))
+        factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
+                                     overwrite_a=1)  # fmt: skip
+        mean, spread = self.usual(terms)
+        off = (theta - mean) / spread
+        prior = -0.5 * float(off @ off) - float(np.log(spread).sum()) - 0.5 * len(theta) * _LOG_2PI
+        if info:
+            return -np.inf, np.zeros_like(theta), -np.inf
+        alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
+        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diagonal(factor)).sum()) - 0.5 * n * _LOG_2PI
+        inverse = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
+        i, j, flat = self._at
+        # dL/dK = ½ (α αᵀ − K⁻¹); an entry of the lower triangle stands for two.
+        pull = alpha[i] * alpha[j] - inverse.ravel()[flat]
+        along = 0.5 * (alpha**2 - np.diagonal(inverse))
+        slopes = matmul(weights(np.broadcast_to(pull, k.shape))[0], self.squares.T)
+        by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0)
+        by_variance = variances * (matmul(k, pull) + along.sum())
+        by_noise = 2.0 * noises * np.bincount(self.own + 1, along, minlength=len(noises) + 1)[1:]
+        slope = np.concatenate([by_length, by_variance, by_noise]) - off / spread
+        return value + prior, slope, value
+
+    def log_likelihood(self, terms: Terms, theta: Array) -> float:
+        """log p(y | theta)."""
+        return self.log_density(terms, theta)[2]
+
+    def _matrix(self, lower: Array, variances: Array, noises: Array) -> Array:
+        n = len(self.y)
+        K = np.zeros((n, n))
+        K.ravel()[self._at[2]] = lower + LEVEL**2
+        learned = np.concatenate([[0.0], noises])[self.own + 1]
+        K.ravel()[:: n + 1] = variances.sum() + LEVEL**2 + self.fixed + learned + _TINY
+        return K
+
+    def fit(self, terms: Terms, start: Array | None = None) -> Fit:
+        """The most probable parameters of these terms, and their evidence by the rule."""
+        mean, spread = self.usual(terms)
+        free = self._free(terms)
+        first = np.unique(free, return_index=True)[1]
+        count = len(first)
+
+        def objective(part: Array) -> tuple[float, Array]:
+            value, slope, _ = self.log_density(terms, part[free])
+            if not np.isfinite(value):
+                return _WORST, np.zeros(count)
+            return -value, -np.asarray(np.bincount(free, slope, minlength=count), dtype=np.float64)
+
+        low, high = (mean - _REACH * spread)[first], (mean + _REACH * spread)[first]
+        low[count - len(self.expected.noise) :] = np.log(_LEAST)
+        begin = max(
+            (np.clip(each[first], low, high) for each in self._begins(terms, start)),
+            key=lambda each: -objective(each)[0],
+        )
+        done = minimize(
+            objective, begin, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
+            options={"maxfun": _LOOKS if start is None else _AGAIN, "maxcor": 20, "gtol": 1e-3,
+                     "ftol": _ENOUGH / max(1.0, float(len(self.y)))},
+        )  # fmt: skip
+        theta = done.x[free]
+        if done.fun >= _WORST:
+            raise NumericalError("no additive model explains these answers: check their units, and the noise stated")
+        return Fit(theta, -float(done.fun), self._evidence(terms, theta, -float(done.fun), count))
+
+    def _begins(self, terms: Terms, start: Array | None) -> list[Array]:
+        """Where a search may begin: the density has several hills, of much noise and of short and long waves."""
+        usual, D = self.usual(terms)[0], self.dimensions
+        if start is not None:
+            return [start, usual]
+        noisy = np.where(np.arange(len(usual)) < D + len(terms), 0.0, _NOISIER)
+        lengths = (np.arange(len(usual)) < D).astype(float)
+        return [usual + by * lengths + more for by in _LONGER for more in (0.0, noisy)]
+
+    def _evidence(self, terms: Terms, theta: Array, log_density: float, count: int) -> float:
+        if self.rule == "laplace":
+            log_determinant = float(np.linalg.slogdet(self.curvature(terms, theta))[1])
+            return log_density + 0.5 * count * _LOG_2PI - 0.5 * log_determinant
+        likelihood = self.log_likelihood(terms, theta)
+        return likelihood - (0.5 * count * float(np.log(len(self.y))) if self.rule == "bic" else 0.0)
+
+    def curvature(self, terms: Terms, theta: Array) -> Array:
+        """The expected curvature of −log p(y, theta) in the free numbers."""
+        D, G, n = self.dimensions, len(terms), len(self.y)
+        scaled, variances = self.members(terms) * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
+        noises = np.exp(2.0 * theta[D + G :])
+        k, weights = PROFILES[self.profile].linearise(matmul(scaled, self.squares))
+        factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0)
+        if info:
+            raise NumericalError("the covariance of the answers is not positive: check the noise stated")
+        by_square = weights(np.ones_like(k))[0] * variances[:, None]  # ∂K/∂s of each term
+        free, spread = self._free(terms), self.usual(terms)[1]
+        slopes = [-2.0 * matmul(scaled[:, d][None], by_square)[0] * self.squares[d] for d in range(D)]
+        rows = [*((each, 0.0) for each in slopes), *((v * each, v) for v, each in zip(variances, k, strict=True))]
+        flat = np.zeros((D + G + len(noises), n * n))
+        for row, (lower, diagonal) in enumerate(rows):
+            flat[row] = self._whitened(factor, lower, np.full(n, diagonal))
+        for q, noise in enumerate(noises):
+            flat[D + G + q] = self._whitened(factor, None, np.where(self.own == q, 2.0 * noise, 0.0))
+        tied = np.zeros((int(free.max()) + 1, n * n))
+        np.add.at(tied, free, flat)
+        first = np.unique(free, return_index=True)[1]
+        # Where lengthscales are tied, each keeps its prior: the free number is pulled by all of them.
+        pull = np.bincount(free, spread**-2.0)
+        assert len(pull) == len(first)
+        return 0.5 * matmul(tied, tied.T) + np.diag(pull)
+
+    def _whitened(self, factor: Array, lower: Array | None, diagonal: Array) -> Array:
+        """L⁻¹ ∂K L⁻ᵀ by rows, for K = L Lᵀ = UᵀU."""
+        n = len(self.y)
+        M = np.zeros((n, n))
+        if lower is not None:
+            M.ravel()[self._at[2]] = lower
+            M += M.T
+        M.ravel()[:: n + 1] = diagonal
+        half = blas.dtrsm(1.0, factor, M, trans_a=1)
+        return np.asarray(blas.dtrsm(1.0, factor, np.asfortranarray(half.T), trans_a=1)).ravel()
+
+
+def pairwise(columns: Sequence[Array], categories: Sequence[bool]) -> Array:
+    """|x_d − z_d|² between all pairs of rows, (D, N (N − 1)/2); of a category 1 where they differ.
+
+    `columns` are those of each dimension, (N, c), in units of its range.
+    """
+    i, j = np.tril_indices(len(columns[0]), -1)
+    return np.stack([
+        (own[i, 0] != own[j, 0]).astype(float) if is_category else np.square(own[i] - own[j]).sum(axis=1)
+        for own, is_category in zip(columns, categories, strict=True)
+    ])  # fmt: skip

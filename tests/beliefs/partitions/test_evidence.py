@@ -1,0 +1,114 @@
+"""The evidence of additive models: against GPs, differences, and integration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import gainful as gf
+from gainful.beliefs.partitions.answers import Reading
+from gainful.beliefs.partitions.evidence import Additively, Expected, pairwise
+from gainful.inference.posterior import solve
+
+TERMS = [((0,), (1,), (2,)), ((0, 1, 2),), ((0, 2), (1,)), ((0,), (1,), (2,), (0, 1), (1, 2))]
+
+
+def answers(n: int = 18, seed: int = 0, rule: str = "laplace", shared: bool = False, profile: str = "SE") -> Additively:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.normal(size=n)
+    own = np.where(np.arange(n) % 3 == 0, -1, 0)
+    fixed = np.where(own < 0, 0.04, 0.0)
+    expected = Expected(np.array([np.log(0.1)]), np.array([1.0]))
+    columns = [X[:, [d]] for d in range(3)]
+    return Additively(pairwise(columns, [False] * 3), y - y.mean(), fixed, own, expected, profile, rule, shared)
+
+
+@pytest.mark.parametrize("profile", ["SE", "Matern52"])
+@pytest.mark.parametrize("terms", TERMS)
+def test_slopes_are_those_of_differences(terms, profile):
+    given, rng = answers(profile=profile), np.random.default_rng(1)
+    theta = given.usual(terms)[0] + 0.3 * rng.normal(size=3 + len(terms) + 1)
+    _, slope, _ = given.log_density(terms, theta)
+    steps = 1e-5 * np.eye(len(theta))
+    by_hand = [(given.log_density(terms, theta + h)[0] - given.log_density(terms, theta - h)[0]) / 2e-5 for h in steps]
+    np.testing.assert_allclose(slope, by_hand, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_it_is_the_evidence_of_the_gp_in_the_users_units(terms):
+    rng = np.random.default_rng(2)
+    space = gf.Space(gf.Real("a", 20, 90), gf.Real("b", 1, 100, log=True), gf.Categorical("c", ["u", "v", "w"]))
+    X = space.candidates(20, 0)
+    y = 300.0 + 40.0 * np.sin(X[:, 0] / 10) + rng.normal(size=20)
+    lab = gf.Point(name="lab")
+    data = gf.Data().add(lab, X, y)
+    reading = Reading.of(space, data, {"lab": lab}, "SE", "laplace", False, None)
+    given = reading.explained(data)
+    theta = given.usual(terms)[0] + 0.2 * rng.normal(size=3 + len(terms) + 1)
+    process, read = reading.process(terms, theta), reading.read(theta, terms)["lab"]
+    exact = solve(process.mean, process.kernel, process.fitting(gf.Data().add(read, X, y))).log_evidence
+    assert given.log_likelihood(terms, theta) - 20 * np.log(reading.scale.spread) == pytest.approx(exact, abs=1e-5)
+    np.testing.assert_allclose(reading.theta(terms, process.parameters, {"lab": tuple(read.parameters)}), theta)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_curvature_is_the_expected_one(shared):
+    """The average of −∂²log p(y | θ) over answers y that the model itself makes: half of the trace, for a normal."""
+    terms = ((0, 2), (1,))
+    given = answers(shared=shared)
+    theta = given.usual(terms)[0]
+    free = given._free(terms)
+
+    def matrix(t):
+        G = len(terms)
+        scaled = given.members(terms) * np.exp(-2 * t[:3])
+        k = np.exp(-0.5 * scaled @ given.squares)
+        K = given._matrix(np.exp(t[3 : 3 + G]) @ k, np.exp(t[3 : 3 + G]), np.exp(2 * t[3 + G :]))
+        return K + np.tril(K, -1).T
+
+    base = np.unique(free, return_index=True)[1]
+    inverse, h = np.linalg.inv(matrix(theta)), 1e-6
+    moves = [(free == i).astype(float) for i in range(len(base))]
+    slopes = [(matrix(theta + h * m) - matrix(theta - h * m)) / (2 * h) for m in moves]
+    by_hand = np.array([[0.5 * np.trace(inverse @ a @ inverse @ b) for b in slopes] for a in slopes])
+    by_hand += np.diag(np.bincount(free, given.usual(terms)[1] ** -2.0))
+    np.testing.assert_allclose(given.curvature(terms, theta), by_hand, rtol=1e-5, atol=1e-6)
+
+
+def test_models_are_weighed_against_each_other_as_the_integral_does():
+    """Draws from the prior: the evidence itself, to a tenth of a nat. With ten answers the density is far from normal,
+    and Laplace's evidence within a nat of it."""
+    rng = np.random.default_rng(3)
+    X = rng.random((10, 3))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=10)
+    expected = Expected(np.array([np.log(0.1)]), np.array([1.0]))
+    given = Additively(pairwise([X[:, [d]] for d in range(3)], [False] * 3), (y - y.mean()) / y.std(), np.zeros(10),
+                       np.zeros(10, dtype=int), expected)  # fmt: skip
+    apart = []
+    for terms in (((0,), (1, 2)), ((0, 1), (2,)), ((0, 1, 2),)):
+        mean, spread = given.usual(terms)
+        logs = [given.log_likelihood(terms, t) for t in mean + spread * rng.normal(size=(4_000, len(mean)))]
+        apart.append(given.fit(terms).log_evidence - float(logsumexp(logs) - np.log(len(logs))))
+    assert np.ptp(apart) < 1.0
+    assert max(np.abs(apart)) < 1.0
+
+
+def test_rules_of_evidence_differ_by_their_penalties():
+    terms = ((0, 2), (1,))
+    plain, bic = (answers(rule=rule).fit(terms) for rule in ("likelihood", "bic"))
+    assert bic.log_evidence == pytest.approx(plain.log_evidence - 0.5 * 6 * np.log(18), abs=1e-9)
+    tied = answers(rule="bic", shared=True).fit(terms)
+    assert tied.theta[0] == tied.theta[2]
+    assert tied.log_evidence == pytest.approx(
+        answers(shared=True).log_likelihood(terms, tied.theta) - 0.5 * 5 * np.log(18)
+    )
+
+
+def test_a_fit_does_not_get_worse_by_beginning_elsewhere():
+    given, near = answers(40, 5), ((0, 1, 2),)
+    first = given.fit(near)
+    for terms in TERMS:
+        begun = given.begin(terms, near, first.theta)
+        assert given.fit(terms, begun).log_density == pytest.approx(given.fit(terms).log_density, abs=0.3)
