@@ -78,3 +78,21 @@ def test_as_many_numbers_as_dimensions_and_terms_are_wanted():
         gf.Additive([(0,), (1,)], 1.0, (1.0, 2.0, 3.0))
     with pytest.raises(gf.InvalidInput, match="below 1"):
         gf.Additive([(0,), (1,)])([[0.0]], [[1.0]])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        gf.SE(0.5).on(0) + gf.SE(0.7).on([1, 2]) + 1.0,
+        (gf.SE(0.5).on(0) + gf.SE(0.6).on(1)) * gf.SE(0.7).on(2) + gf.Linear().on(3),
+        gf.Additive([(0, 2), (1,), (3, 1)], 0.8, (1.0, 2.0, 3.0)) + gf.Constant(2.0),
+    ],
+)
+@pytest.mark.parametrize("block", [(0,), (1,), (2, 3)])
+def test_only_the_terms_that_touch_a_block_change_with_it(kernel, block):
+    here, there = X[:1], np.repeat(X[:1], 6, axis=0)
+    there[:, list(block)] = RNG.normal(size=(6, len(block)))
+    part = kernel.touching(set(block))
+    expected = kernel(there, Z) - kernel(here, Z)
+    found = np.zeros_like(expected) if part is None else part(there, Z) - part(here, Z)
+    np.testing.assert_allclose(found, expected, atol=1e-12)

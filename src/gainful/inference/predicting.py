@@ -73,14 +73,16 @@ class Predictor:
         """Mean and variance of f at each place, from one cross-covariance."""
 
         def of(part: slice) -> Array:
-            here = places[part]
-            prior, cross = self.kernel.diag(here), self.cross(here)
-            mean = self.prior_mean(here) + matmul(cross.T, self.weights)
-            variance = prior - self.known.square(self._half_of(cross))
-            return np.stack([mean, self.refine_measured(here, prior, variance)], axis=1)
+            return np.stack(self.moments_from(places[part], self.cross(places[part])), axis=1)
 
         both = in_blocks(of, len(places), self.each)
         return np.array(both[:, 0]), np.array(both[:, 1])
+
+    def moments_from(self, places: Array, cross: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at each place, from its covariances k(Z, x) with the data, (P, M)."""
+        prior = self.kernel.diag(places)
+        mean = self.prior_mean(places) + matmul(cross.T, self.weights)
+        return mean, self.refine_measured(places, prior, prior - self.known.square(self._half_of(cross)))
 
     def covariance(self, places: Array, others: Array | None = None, half: Array | None = None) -> Array:
         """Cov[f(places), f(others)], or of the places among each other; `half` is that of the others."""

@@ -8,6 +8,7 @@ One lengthscale for each dimension, whatever terms it is in, and one variance fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -121,6 +122,13 @@ class Additive(Kernel):
 
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(columns[c] for d in term for c in self._columns[d]) for term in self.terms)
+
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        chosen = [g for g, term in enumerate(self.terms) if any(c in columns for d in term for c in self._columns[d])]
+        if not chosen:
+            return None
+        terms, variance = tuple(self.terms[g] for g in chosen), np.asarray(self.variance)[..., chosen]
+        return replace(self, terms=terms, variance=variance, columns=self._columns)
 
     def squares(self, X: Array, Z: Array) -> Array:
         """|x_d − z_d|² of each dimension, (D, N M)."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -89,6 +90,14 @@ class Kernel(Parametrised, ABC):
         """
         return (columns,)
 
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        """The part of a sum that changes with one of these columns; None where no term does.
+
+        >>> (Constant() + Constant(2.0)).touching({0}) is None
+        True
+        """
+        return self
+
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Array:
         places = finite_table("X", X)
         others = places if Z is None else finite_table("Z", Z, names=column_names(X))
@@ -146,6 +155,9 @@ class Constant(Kernel):
 
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return ()
+
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        return None
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return batched(self.variance, 2) * np.ones((len(X), len(Z)))
@@ -215,6 +227,10 @@ class Sum(Kernel):
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return tuple(dict.fromkeys((*self.left.seen_together(columns), *self.right.seen_together(columns))))
 
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        left, right = self.left.touching(columns), self.right.touching(columns)
+        return Sum(left, right) if left is not None and right is not None else left or right
+
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) + self.right.matrix(X, Z)
 
@@ -255,6 +271,10 @@ class Product(Kernel):
         left, right = self.left.seen_together(columns) or ((),), self.right.seen_together(columns) or ((),)
         every = (tuple(sorted({*a, *b})) for a in left for b in right)
         return tuple(dict.fromkeys(each for each in every if each))
+
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        still = self.left.touching(columns) is None and self.right.touching(columns) is None
+        return None if still else self
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) * self.right.matrix(X, Z)
@@ -341,6 +361,10 @@ class On(Kernel):
 
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return self.base.seen_together(tuple(columns[c] for c in self.columns))
+
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        own = self.base.touching({i for i, c in enumerate(self.columns) if c in columns})
+        return None if own is None or columns.isdisjoint(self.columns) else replace(self, base=own)
 
     def _see(self, X: Array) -> Array:
         columns = self.columns

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -48,6 +49,10 @@ class Warped(Kernel):
         own = self.coordinates.columns
         inside = self.base.seen_together(tuple(range(len(own))))
         return tuple(tuple(sorted({columns[own[c].group] for c in term if c < len(own)})) for term in inside)
+
+    def touching(self, columns: AbstractSet[int]) -> Kernel | None:
+        base = self.base.touching({i for i, column in enumerate(self.coordinates.columns) if column.group in columns})
+        return None if base is None else replace(self, base=base)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         seen = self.coordinates(X)

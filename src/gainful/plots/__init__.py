@@ -7,6 +7,7 @@ try:
 except ImportError:
     raise MissingExtra("figures", "plots") from None
 
+from gainful.plots.interactions import plot_interactions
 from gainful.plots.marks import draw
 from gainful.plots.pen import BELIEF, COLOURS, GUIDE, MARKERS, TRUTH, Mark, Pen
 from gainful.plots.posterior import plot_posterior
@@ -14,6 +15,6 @@ from gainful.plots.programs import plot_forecast, plot_parts, plot_period, plot_
 from gainful.plots.ranks import plot_ranks
 
 __all__ = [
-    "BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_forecast", "plot_parts",
-    "plot_period", "plot_posterior", "plot_ranks", "plot_structures",
+    "BELIEF", "COLOURS", "GUIDE", "MARKERS", "TRUTH", "Mark", "Pen", "draw", "plot_forecast",
+    "plot_interactions", "plot_parts", "plot_period", "plot_posterior", "plot_ranks", "plot_structures",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
-from gainful.selection.ties import best_first, first_best
+from gainful.selection.ties import first_best
 from gainful.space import Places
 
 __all__ = ["blocks_of", "by_blocks"]
@@ -23,7 +23,6 @@ __all__ = ["blocks_of", "by_blocks"]
 Array = NDArray[np.float64]
 
 _MODELS = 6  # posteriors that are searched, the heaviest
-_STARTS = 2  # places that a search begins with
 _ROUNDS = 2
 _ALONG, _NEAR = 48, 16  # places that are tried for a block: anywhere, and near where it is
 _REACHES = (-3.0, -0.7)  # of the box, as powers of ten, that near ones are away
@@ -72,10 +71,9 @@ def _searched(
     """Where searches under one posterior ended: from the best of the places, and from the best near measured ones."""
     out = []
     for several in (around, places):
-        if not len(several):
-            continue
-        scores = scoring.rank(instrument, several)
-        for i in best_first(scores)[: _STARTS // 2]:
+        if len(several):
+            scores = scoring.rank(instrument, several)
+            i = first_best(scores)
             out.append(_rounds(scoring, instrument, chart, blocks, several[i], float(scores[i]), places, rng))
     return np.array(out)
 
@@ -84,6 +82,7 @@ def _rounds(
     scoring: Scoring, instrument: Instrument, chart: Chart, blocks: tuple[tuple[int, ...], ...], start: Array,
     score: float, places: Array, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
+    """From block to block, as often as that betters the score."""
     here, best = start.copy(), score
     for _ in range(_ROUNDS):
         before = best
@@ -91,7 +90,7 @@ def _rounds(
             tried = _tried(chart, here, list(blocks[b]), places, rng)
             if not len(tried):
                 continue
-            scores = scoring.rank(instrument, tried)
+            scores = scoring.rank(instrument, scoring.predict_beside(here, tried, blocks[b]))
             i = first_best(scores)
             if scores[i] > best:
                 here, best = tried[i], float(scores[i])

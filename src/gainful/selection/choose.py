@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 _ALL = 2**62
 _FEW = 100_000  # places of a box without real dimensions, to draw from
 _FINALISTS = 32
-_MANY, _AMONG_MANY = 12, 200  # posteriors, under each of which every candidate is scored, and so many candidates then
+_MANY, _AMONG_MANY = 12, 100  # posteriors, under each of which every candidate is scored, and so many candidates then
 _MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
 

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from gainful.beliefs.partitions import chain
 from gainful.beliefs.partitions.chain import Target, log_prior
-from gainful.beliefs.partitions.evidence import Fit
+from gainful.beliefs.partitions.evidence import Begin, Fit
 from gainful.beliefs.partitions.graph import graph_of, is_graph, is_partition, other_form
 from gainful.beliefs.partitions.partition import all_partitions, alone, together
 
@@ -38,8 +38,8 @@ class Law:
     def fit(self, terms, start=None):
         return Fit(np.zeros(0), 0.0, self.logs[terms])
 
-    def begin(self, terms, near, theta):
-        return theta
+    def begin(self, terms, near, fit):
+        return Begin(fit.theta)
 
     def log_likelihood(self, terms, theta):
         return 0.0

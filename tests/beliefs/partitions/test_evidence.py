@@ -74,7 +74,7 @@ def test_the_curvature_is_the_expected_one(shared):
     slopes = [(matrix(theta + h * m) - matrix(theta - h * m)) / (2 * h) for m in moves]
     by_hand = np.array([[0.5 * np.trace(inverse @ a @ inverse @ b) for b in slopes] for a in slopes])
     by_hand += np.diag(np.bincount(free, given.usual(terms)[1] ** -2.0))
-    np.testing.assert_allclose(given.curvature(terms, theta), by_hand, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(given.curvature(terms, theta), by_hand, rtol=1e-4, atol=1e-4)  # of single precision
 
 
 def test_models_are_weighed_against_each_other_as_the_integral_does():
@@ -106,9 +106,11 @@ def test_rules_of_evidence_differ_by_their_penalties():
     )
 
 
-def test_a_fit_does_not_get_worse_by_beginning_elsewhere():
-    given, near = answers(40, 5), ((0, 1, 2),)
+@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+def test_a_fit_that_begins_at_a_neighbour_is_no_worse(seed):
+    """A search from a neighbour alone ended up to eight nats below: few answers leave several hills."""
+    given, near = answers(40, seed), ((0, 1, 2),)
     first = given.fit(near)
     for terms in TERMS:
-        begun = given.begin(terms, near, first.theta)
-        assert given.fit(terms, begun).log_density == pytest.approx(given.fit(terms).log_density, abs=0.3)
+        begun = given.begin(terms, near, first)
+        assert given.fit(terms, begun).log_density > given.fit(terms).log_density - 0.05

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.beliefs.partitions.chain import Explains
-from gainful.beliefs.partitions.evidence import LEVEL, Additively, Expected, Fit, pairwise
+from gainful.beliefs.partitions.evidence import LEAST, LEVEL, Additively, Begin, Expected, Fit, pairwise
 from gainful.beliefs.programs.reading import labels_of, noisy
 from gainful.coordinates import Coordinates
 from gainful.data import Data
@@ -133,11 +133,12 @@ class Reading:
         D, G = self.dimensions, len(terms)
         lengths, variances = np.log(gp[:D] / self.widths), np.log(gp[D : D + G] / self.scale.spread**2)
         noises = [_noise(self.instruments[label], instruments.get(label)) / self.scale.spread for label in self.labels]
-        return np.concatenate([lengths, variances, np.log(np.array(noises, dtype=float))])
+        above = np.maximum(np.square(np.array(noises, dtype=float)) - LEAST**2, (0.1 * LEAST) ** 2)
+        return np.concatenate([lengths, variances, 0.5 * np.log(above)])
 
     def read(self, theta: Array, terms: Terms) -> dict[str, Instrument]:
         """The instruments with the noises of theta; those that have none of their own with typical ones."""
-        noises = self.scale.spread * np.exp(theta[self.dimensions + len(terms) :])
+        noises = self.scale.spread * np.hypot(np.exp(theta[self.dimensions + len(terms) :]), LEAST)
         learned = dict(zip(self.labels, noises.tolist(), strict=True))
         return {
             label: noisy(each, learned[label]) if label in learned else readable(each, self.scale)
@@ -169,11 +170,12 @@ class Sited:
         D, none = self.dimensions, np.zeros(0)
         return Additively(np.zeros((D, 0)), none, none, np.zeros(0, dtype=np.intp), self.reading.expected)
 
-    def begin(self, terms: Terms, near: Terms, theta: Array) -> Array:
-        return self._usual.begin(terms, near, theta)
+    def begin(self, terms: Terms, near: Terms, fit: Fit) -> Begin:
+        return self._usual.begin(terms, near, fit)
 
-    def fit(self, terms: Terms, start: Array | None = None) -> Fit:
+    def fit(self, terms: Terms, start: Begin | None = None) -> Fit:
         mean, spread = self._usual.usual(terms)
+        first = mean if start is None else start.theta
         reading = self.reading
         process, read = reading.process(terms, mean), reading.read(mean, terms)
         D, G, units = (
@@ -203,9 +205,9 @@ class Sited:
         ours = np.array([*range(D + G), *sorted(at)], dtype=np.intp)
         shift = np.concatenate([np.log(units), np.full(len(at), np.log(reading.scale.spread))])
         begin = problem.theta.copy()
-        begin[rows] = (mean if start is None else start)[ours] + shift
+        begin[rows] = first[ours] + shift
         value, found, _, _ = climb(problem, [begin[problem.free]], _ENOUGH)[0]
-        theta = (mean if start is None else start).copy()
+        theta = first.copy()
         theta[ours] = found[rows] - shift
         evidence = problem.evidence(found)[0].value
         return Fit(theta, value, evidence - 0.5 * len(rows) * float(np.log(max(len(self.data), 2))))

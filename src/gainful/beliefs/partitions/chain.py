@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.beliefs.partitions.evidence import Fit
+from gainful.beliefs.partitions.evidence import Begin, Fit
 from gainful.beliefs.partitions.graph import is_graph, is_partition, log_graph_prior, other_form, stepped
 from gainful.beliefs.partitions.partition import Move, log_ways, moved_one, proposed
 from gainful.kernels.additive import Terms
@@ -36,9 +36,9 @@ class Explains(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def fit(self, terms: Terms, start: Array | None = None) -> Fit: ...
+    def fit(self, terms: Terms, start: Begin | None = None) -> Fit: ...
 
-    def begin(self, terms: Terms, near: Terms, theta: Array) -> Array: ...
+    def begin(self, terms: Terms, near: Terms, fit: Fit) -> Begin: ...
 
     def log_likelihood(self, terms: Terms, theta: Array) -> float: ...
 
@@ -72,9 +72,9 @@ class Target:
     def fit(self, terms: Terms, near: Terms | None = None) -> Fit:
         """The fitted model; the search begins from what is known of it, or else from one that is like it."""
         if terms not in self.found:
-            start = self.known.get(terms)
+            start = Begin(self.known[terms]) if terms in self.known else None
             if start is None and near is not None:
-                start = self.answers.begin(terms, near, self.found[near].theta)
+                start = self.answers.begin(terms, near, self.found[near])
             self.found[terms] = self.answers.fit(terms, start)
         return self.found[terms]
 

@@ -22,39 +22,48 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from gainful.errors import NumericalError
 from gainful.kernels.additive import PROFILES, Terms
 from gainful.numerics.blas import matmul
 
-__all__ = ["EVIDENCES", "Additively", "Expected", "Fit"]
+__all__ = ["EVIDENCES", "Additively", "Begin", "Expected", "Fit", "pairwise"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Single = NDArray[np.float32]
 
 EVIDENCES = ("laplace", "bic", "likelihood")
 LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant
 _LENGTH = 0.35  # of a range, times the root of how many dimensions a term has: see `hyper/defaults`
 _LENGTHS, _VARIANCES = 1.0, 2.0  # standard deviations of log lengthscales and log variances under the prior
-_REACH = 6.0  # standard deviations of the prior that a search may go
+_REACH = 6.0  # standard deviations of the prior that a search may go: beyond, doubles fail
 _WORST = 1e10  # what counts for a theta at which the matrix is not positive
-_LOOKS, _AGAIN = 100, 40  # evidences that a search may ask for, from typical values and from those of a neighbour
+_STEPS = 60  # of a search
+_MANY = 100  # answers: beyond, a search begins once
 _LONGER, _NOISIER = (-0.7, 0.0, 0.7), 2.0  # logarithms, beside what is usual, where a search may begin
-_ENOUGH = 0.01  # nats: a step that gains no more is the last
-_LEAST = (
-    1e-4  # of the spread: a noise that is learned is no less, or sums of smooth terms leave matrices without digits
-)
+_ENOUGH = 0.02  # nats: two steps that gain no more are the last
+LEAST = 1e-4  # of the spread: what a noise that is learned has at least, or sums of smooth terms leave no digits
 _TINY = 1e-10  # of the spread squared: what every diagonal has, so that answers without noise can be explained
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class Fit(NamedTuple):
-    """The most probable theta of an additive model, log p(y, theta) there, and the model's log evidence."""
+    """The most probable theta of an additive model, log p(y, theta) there, the model's log evidence, and where it is
+    known the curvature in the free numbers."""
 
     theta: Array
     log_density: float
     log_evidence: float
+    curvature: Array | None = None
+
+
+class Begin(NamedTuple):
+    """Where a search begins: theta, and the curvature that may be expected there, where something says so."""
+
+    theta: Array
+    curvature: Array | None = None
 
 
 class Expected(NamedTuple):
@@ -96,14 +105,29 @@ class Additively:
 
     def members(self, terms: Terms) -> Array:
         """1 where a term has a dimension, (G, D)."""
-        out = np.zeros((len(terms), self.dimensions))
-        for g, term in enumerate(terms):
-            out[g, list(term)] = 1.0
-        return out
+        if terms not in self._members:
+            out = np.zeros((len(terms), self.dimensions))
+            for g, term in enumerate(terms):
+                out[g, list(term)] = 1.0
+            self._members[terms] = out
+        return self._members[terms]
+
+    @cached_property
+    def _members(self) -> dict[Terms, Array]:
+        return {}
+
+    @cached_property
+    def _usual(self) -> dict[Terms, tuple[Array, Array]]:
+        return {}
 
     def usual(self, terms: Terms) -> tuple[Array, Array]:
         """Mean and standard deviation of theta under the prior: the more dimensions a term has, the longer are the
         lengthscales; the terms share the variance."""
+        if terms not in self._usual:
+            self._usual[terms] = self._prior(terms)
+        return self._usual[terms]
+
+    def _prior(self, terms: Terms) -> tuple[Array, Array]:
         members = self.members(terms)
         sizes = members.T @ members.sum(axis=1) / members.sum(axis=0)
         mean = np.concatenate([
@@ -121,10 +145,10 @@ class Additively:
             block[list(term)] = g
         return np.concatenate([block, len(terms) + np.arange(len(terms) + len(self.expected.noise))])
 
-    def begin(self, terms: Terms, near: Terms, theta: Array) -> Array:
-        """A theta to begin with from that of a model that is like it: each term takes the variance of those that it has
-        dimensions of, in proportion."""
-        D, out = self.dimensions, self.usual(terms)[0]
+    def begin(self, terms: Terms, near: Terms, fit: Fit) -> Begin:
+        """Where to begin from a model that is like it: each term takes the variance of those that it has dimensions of,
+        in proportion; what both have has the same curvature."""
+        D, theta, out = self.dimensions, fit.theta, self.usual(terms)[0].copy()
         out[:D], out[D + len(terms) :] = theta[:D], theta[D + len(near) :]
         known = dict(zip(near, np.exp(theta[D : D + len(near)]), strict=True))
         for g, term in enumerate(terms):
@@ -133,7 +157,15 @@ class Additively:
             else:
                 share = sum(v * len({*term} & {*other}) / len(other) for other, v in known.items())
                 out[D + g] = np.log(share) if share > 0.0 else out[D + g]
-        return out
+        if fit.curvature is None or self.shared:
+            return Begin(out)
+        noises = len(self.expected.noise)
+        there = np.array([*range(D), *(near.index(term) + D if term in known else -1 for term in terms),
+                          *(D + len(near) + np.arange(noises))], dtype=np.intp)  # fmt: skip
+        both = np.ix_(there >= 0, there >= 0)
+        curvature = np.eye(len(out))
+        curvature[both] = fit.curvature[np.ix_(there[there >= 0], there[there >= 0])]
+        return Begin(out, curvature)
 
     def log_density(self, terms: Terms, theta: Array) -> tuple[float, Array, float]:
         """log p(y, theta), its slope, and log p(y | theta); −inf where rounding leaves no positive matrix."""
@@ -171,52 +203,71 @@ class Additively:
         n = len(self.y)
         K = np.zeros((n, n))
         K.ravel()[self._at[2]] = lower + LEVEL**2
-        learned = np.concatenate([[0.0], noises])[self.own + 1]
+        learned = np.concatenate([[0.0], noises + LEAST**2])[self.own + 1]
         K.ravel()[:: n + 1] = variances.sum() + LEVEL**2 + self.fixed + learned + _TINY
         return K
 
-    def fit(self, terms: Terms, start: Array | None = None) -> Fit:
-        """The most probable parameters of these terms, and their evidence by the rule."""
-        mean, spread = self.usual(terms)
-        free = self._free(terms)
-        first = np.unique(free, return_index=True)[1]
-        count = len(first)
+    def fit(self, terms: Terms, start: Begin | None = None) -> Fit:
+        """The most probable parameters of these terms, and their evidence by the rule.
 
-        def objective(part: Array) -> tuple[float, Array]:
-            value, slope, _ = self.log_density(terms, part[free])
-            if not np.isfinite(value):
-                return _WORST, np.zeros(count)
-            return -value, -np.asarray(np.bincount(free, slope, minlength=count), dtype=np.float64)
-
-        low, high = (mean - _REACH * spread)[first], (mean + _REACH * spread)[first]
-        low[count - len(self.expected.noise) :] = np.log(_LEAST)
-        begin = max(
-            (np.clip(each[first], low, high) for each in self._begins(terms, start)),
-            key=lambda each: -objective(each)[0],
-        )
-        done = minimize(
-            objective, begin, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
-            options={"maxfun": _LOOKS if start is None else _AGAIN, "maxcor": 20, "gtol": 1e-3,
-                     "ftol": _ENOUGH / max(1.0, float(len(self.y)))},
-        )  # fmt: skip
-        theta = done.x[free]
-        if done.fun >= _WORST:
+        The density has several hills, of much noise, of short and of long waves: the more, the fewer the answers. Few
+        of them are searched from typical values and from `start`, many from the better of both.
+        """
+        several = len(self.y) <= _MANY or start is None
+        usual = [Begin(each) for each in (self._usual_begins(terms) if several else [self.usual(terms)[0]])]
+        begins = [*([] if start is None else [start]), self._highest(terms, usual)]
+        if not several:
+            begins = [self._highest(terms, begins)]
+        theta, density = max((self._climb(terms, each) for each in begins), key=lambda found: found[1])
+        if not density > -_WORST:
             raise NumericalError("no additive model explains these answers: check their units, and the noise stated")
-        return Fit(theta, -float(done.fun), self._evidence(terms, theta, -float(done.fun), count))
+        curvature = self.curvature(terms, theta)
+        return Fit(theta, density, self._evidence(terms, theta, density, curvature), curvature)
 
-    def _begins(self, terms: Terms, start: Array | None) -> list[Array]:
-        """Where a search may begin: the density has several hills, of much noise and of short and long waves."""
+    def _highest(self, terms: Terms, begins: Sequence[Begin]) -> Begin:
+        """The one that is most probable."""
+        return max(begins, key=lambda each: self.log_density(terms, each.theta)[0])
+
+    def _usual_begins(self, terms: Terms) -> list[Array]:
+        """Typical values, with more noise, and with longer and shorter lengthscales."""
         usual, D = self.usual(terms)[0], self.dimensions
-        if start is not None:
-            return [start, usual]
         noisy = np.where(np.arange(len(usual)) < D + len(terms), 0.0, _NOISIER)
         lengths = (np.arange(len(usual)) < D).astype(float)
         return [usual + by * lengths + more for by in _LONGER for more in (0.0, noisy)]
 
-    def _evidence(self, terms: Terms, theta: Array, log_density: float, count: int) -> float:
+    def _climb(self, terms: Terms, begin: Begin) -> tuple[Array, float]:
+        """theta and log p(y, theta) at the top of a hill, by quasi-Newton steps that begin with the expected
+        curvature."""
+        (mean, spread), free = self.usual(terms), self._free(terms)
+        first = np.unique(free, return_index=True)[1]
+        count, gains, value = len(first), (np.inf, np.inf), np.inf
+
+        def objective(part: Array) -> tuple[float, Array]:
+            theta = part[free]
+            far = bool(np.any(np.abs(theta - mean) > _REACH * spread))
+            density, slope, _ = (-np.inf, theta, 0.0) if far else self.log_density(terms, theta)
+            if not np.isfinite(density):
+                return _WORST, np.zeros(count)
+            return -density, -np.asarray(np.bincount(free, slope, minlength=count), dtype=np.float64)
+
+        def watch(intermediate_result: OptimizeResult) -> None:
+            nonlocal gains, value
+            now = float(intermediate_result.fun)
+            gains, value = (gains[1], value - now), now
+            if max(gains) <= _ENOUGH:
+                raise StopIteration
+
+        curvature = self.curvature(terms, begin.theta) if begin.curvature is None else begin.curvature
+        done = minimize(
+            objective, begin.theta[first], jac=True, method="BFGS", callback=watch,
+            options={"hess_inv0": _inverse(curvature), "maxiter": _STEPS, "gtol": 1e-3},
+        )  # fmt: skip
+        return done.x[free], -float(done.fun)
+
+    def _evidence(self, terms: Terms, theta: Array, log_density: float, curvature: Array) -> float:
+        count = len(curvature)
         if self.rule == "laplace":
-            log_determinant = float(np.linalg.slogdet(self.curvature(terms, theta))[1])
-            return log_density + 0.5 * count * _LOG_2PI - 0.5 * log_determinant
+            return log_density + 0.5 * count * _LOG_2PI - 0.5 * float(np.linalg.slogdet(curvature)[1])
         likelihood = self.log_likelihood(terms, theta)
         return likelihood - (0.5 * count * float(np.log(len(self.y))) if self.rule == "bic" else 0.0)
 
@@ -233,29 +284,29 @@ class Additively:
         free, spread = self._free(terms), self.usual(terms)[1]
         slopes = [-2.0 * matmul(scaled[:, d][None], by_square)[0] * self.squares[d] for d in range(D)]
         rows = [*((each, 0.0) for each in slopes), *((v * each, v) for v, each in zip(variances, k, strict=True))]
-        flat = np.zeros((D + G + len(noises), n * n))
-        for row, (lower, diagonal) in enumerate(rows):
-            flat[row] = self._whitened(factor, lower, np.full(n, diagonal))
-        for q, noise in enumerate(noises):
-            flat[D + G + q] = self._whitened(factor, None, np.where(self.own == q, 2.0 * noise, 0.0))
-        tied = np.zeros((int(free.max()) + 1, n * n))
-        np.add.at(tied, free, flat)
-        first = np.unique(free, return_index=True)[1]
+        rows += [(None, np.where(self.own == q, 2.0 * noise, 0.0)) for q, noise in enumerate(noises)]
+        tied, half = np.zeros((int(free.max()) + 1, n * n), dtype=np.float32), factor.astype(np.float32)
+        for i, (lower, diagonal) in zip(free, rows, strict=True):
+            tied[i] += self._whitened(half, lower, diagonal)
         # Where lengthscales are tied, each keeps its prior: the free number is pulled by all of them.
-        pull = np.bincount(free, spread**-2.0)
-        assert len(pull) == len(first)
-        return 0.5 * matmul(tied, tied.T) + np.diag(pull)
+        return 0.5 * np.asarray(tied @ tied.T, dtype=np.float64) + np.diag(np.bincount(free, spread**-2.0))
 
-    def _whitened(self, factor: Array, lower: Array | None, diagonal: Array) -> Array:
-        """L⁻¹ ∂K L⁻ᵀ by rows, for K = L Lᵀ = UᵀU."""
+    def _whitened(self, factor: Single, lower: Array | None, diagonal: Array | float) -> Single:
+        """L⁻¹ ∂K L⁻ᵀ by rows, for K = L Lᵀ = UᵀU, in single precision: of a curvature four digits are enough."""
         n = len(self.y)
-        M = np.zeros((n, n))
+        M = np.zeros((n, n), dtype=np.float32)
         if lower is not None:
             M.ravel()[self._at[2]] = lower
             M += M.T
         M.ravel()[:: n + 1] = diagonal
-        half = blas.dtrsm(1.0, factor, M, trans_a=1)
-        return np.asarray(blas.dtrsm(1.0, factor, np.asfortranarray(half.T), trans_a=1)).ravel()
+        half = blas.strsm(1.0, factor, M, trans_a=1)
+        return np.asarray(blas.strsm(1.0, factor, np.asfortranarray(half.T), trans_a=1)).ravel()
+
+
+def _inverse(curvature: Array) -> Array:
+    """Symmetric to the last digit, as quasi-Newton steps need it."""
+    found = np.linalg.inv(curvature)
+    return 0.5 * (found + found.T)
 
 
 def pairwise(columns: Sequence[Array], categories: Sequence[bool]) -> Array:
