@@ -1,5 +1,6 @@
 """The examples run, from any folder, and say what they promise."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,3 +89,29 @@ def test_the_example_of_all_defaults_learns_what_nobody_stated(tmp_path):
     assert "f is believed to be largest at temperature" in done.stdout
     assert "bits about the function" in done.stdout
     assert not done.stderr
+
+
+def test_the_example_of_minimising_finds_the_relaxation_that_theory_knows(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "minimise.py", tmp_path / "solver.jsonl"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "success: True" in done.stdout
+    assert "ArithmeticError: the sweeps diverge" in done.stdout
+    found, theory = (float(x) for x in re.search(r"Relaxation ([\d.]+), .*: ([\d.]+)", done.stdout).groups())
+    assert abs(found - theory) < 0.1
+    assert not done.stderr
+
+
+def test_the_example_of_interactions_finds_who_acts_together(tmp_path):
+    picture = tmp_path / "interactions.png"
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "interactions.py", picture],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "temperature and pressure act together" in done.stdout
+    assert "pH and dose act together" in done.stdout
+    assert picture.stat().st_size > 10_000

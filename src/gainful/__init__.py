@@ -38,6 +38,7 @@ from gainful.instruments import (
 )
 from gainful.kernels import (
     SE,
+    Additive,
     CentredLinear,
     ChangePoint,
     Constant,
@@ -59,9 +60,11 @@ from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportio
 if TYPE_CHECKING:
     from gainful.acquisition import Learn, Level, Normalised, PerCost, Predictions, Random, RandomType, Switch, score
     from gainful.acquisition.strategies import strategies
+    from gainful.beliefs.partitions import Partitions
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
     from gainful.selection import Search, Stream
+    from gainful.studies import Minimum, minimise
 
 __version__ = "0.1.0"
 
@@ -69,6 +72,7 @@ __all__ = [
     "EP",
     "GP",
     "SE",
+    "Additive",
     "At",
     "Belief",
     "Beta",
@@ -119,6 +123,7 @@ __all__ = [
     "LogNormal",
     "Matern",
     "Mean",
+    "Minimum",
     "MissingExtra",
     "Models",
     "Moves",
@@ -128,6 +133,7 @@ __all__ = [
     "NumericalError",
     "Ordinal",
     "OutputMeans",
+    "Partitions",
     "PerCost",
     "Periodic",
     "Point",
@@ -164,6 +170,7 @@ __all__ = [
     "hyperposterior",
     "information",
     "joint_information",
+    "minimise",
     "nuts",
     "rank",
     "score",
@@ -186,6 +193,8 @@ _LATER = {
     ),
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
     "selection": ("Search", "Stream"),
+    "beliefs.partitions": ("Partitions",),
+    "studies": ("Minimum", "minimise"),
     "beliefs.programs": ("Grammar", "KernelPrograms", "Moves", "Program", "ProgramGrid"),
 }
 

@@ -15,6 +15,7 @@ from gainful.campaign.events import (
     Believed,
     Corrected,
     Created,
+    Failed,
     Fitted,
     Passed,
     Stopped,
@@ -35,12 +36,15 @@ EVENTS = [
     Asked(0, "lab", [0.1, 0.2]),
     Asked(1, "pair", [[0.1], [0.2]], gf.Within(x=(0.0, None))),
     Asked(2, "lab", [0.1], "dry"),
+    Asked(2, "lab", [0.1], confirms=True),
     Told(query=0, answer=0.25, cost=3.0),
     Told(query=0, answer=(-np.inf, 0.4), cost=0.0, note={"by": ["Ann", None]}),
     Told(query=3, answer=True, cost=1.0, instrument="lab", place=[0.5]),
     Told(query=3, answer="good", cost=1.0),
     Corrected(0, 7),
     Corrected(0, False, "read again"),
+    Failed(0, 3.0),
+    Failed(0, 0.0, "it broke"),
     Withdrawn(0),
     Withdrawn(0, 0),
     Undone(4),
@@ -134,13 +138,14 @@ def test_a_design_that_could_not_have_been_made_is_no_design():
         gf.Campaign.resume(journal)
 
 
-def test_a_status_is_one_of_three_and_reads_as_its_word():
+def test_a_status_is_one_of_four_and_reads_as_its_word():
     campaign = gf.Campaign(SPACE, LAB, GP, search=FAST)
-    first, second = campaign.ask(2)
+    first, second, third = campaign.ask(3)
     campaign.tell(first, 0.0)
     campaign.withdraw(second)
+    campaign.fail(third)
     campaign.ask()
-    assert [e.status for e in campaign.history] == ["told", "withdrawn", "pending"]
+    assert [e.status for e in campaign.history] == ["told", "withdrawn", "failed", "pending"]
     assert {e.status for e in campaign.history} == set(Status)
     assert f"{campaign.history[0].status}" == "told"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 from gainful.acquisition.optimum import MAXIMISE
 from gainful.campaign.design import Design
 from gainful.campaign.goal import SIGNS, sign_of
+from gainful.campaign.initial import with_an_instrument
 from gainful.campaign.state import State
 from gainful.campaign.terms import called, goal_in_words, in_unit
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
+from gainful.selection import Choice, Option
 from gainful.selection.best import best_place, expected_regret, interval
+from gainful.selection.ties import first_best
 from gainful.space import in_words, natural_in
 
-__all__ = ["Best", "Wanted", "best_of", "known_places", "wanted_end", "with_error"]
+__all__ = ["Best", "Wanted", "best_choice", "best_of", "known_places", "wanted_end", "with_error"]
 
 Array = NDArray[np.float64]
 
@@ -94,6 +97,31 @@ def best_of(
         design.unit,
         called(output),
     )
+
+
+def best_choice(state: State, options: Sequence[Option], wanted: Wanted) -> Choice | None:
+    """The best place of what may be asked, with the instrument that the goal likes best there; None where there is
+    none, or nothing is known yet."""
+    sign, output = wanted
+    able = [
+        option
+        for option in options
+        if option.instrument.asks == "place" and (output is None or output in option.instrument.seen_outputs)
+    ]
+    if not able or not state.told:
+        return None
+    belief, rng = state.belief.of(output), np.random.default_rng([state.design.seed, len(state.entries)])
+    found = [
+        best_place(belief, option.space, sign, known_places(state, output), rng, search=state.design.search)
+        for option in able
+    ]
+    places = [(place, option) for place, option in zip(found, able, strict=True) if place is not None]
+    if not places:
+        return None
+    heights = sign * belief.mean(np.stack([place for place, _ in places]))
+    best = places[first_best(heights)][0]
+    there = [option for place, option in places if np.array_equal(place, best)]
+    return with_an_instrument(state, there, best)
 
 
 def known_places(state: State, output: int | str | None) -> Array:

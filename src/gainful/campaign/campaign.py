@@ -27,15 +27,16 @@ from numpy.typing import NDArray
 from gainful.acquisition import Acquisition, Random, RandomType
 from gainful.beliefs.learner import Learner
 from gainful.campaign.answer import canonical_answer
-from gainful.campaign.best import Best, best_of, wanted_end
+from gainful.campaign.best import Best, Wanted, best_choice, best_of, wanted_end
 from gainful.campaign.codec import NotSupplied, name_of
-from gainful.campaign.decide import Decision, choice_here, out_of_money
+from gainful.campaign.decide import Decision, choice_here, options, out_of_money
 from gainful.campaign.design import Design
 from gainful.campaign.events import (
     Asked,
     Corrected,
     Created,
     Event,
+    Failed,
     Passed,
     Stopped,
     Told,
@@ -204,7 +205,7 @@ class Campaign:
 
     @property
     def pending(self) -> tuple[Query, ...]:
-        """Queries that were asked and neither answered nor withdrawn."""
+        """Queries that were asked and neither answered nor failed nor withdrawn."""
         return self._state.pending
 
     @property
@@ -299,6 +300,30 @@ class Campaign:
         self._ended = ended or self._ended
         return [entry.query for entry in self._state.entries[len(self._state.entries) - len(asked) :]]
 
+    def confirm(self, end: str | None = None) -> Query | None:
+        """Ask for the place that is believed to be best, so that it is measured itself; None when the campaign has
+        stopped.
+
+        A goal looks for what is not known, and may leave it at what is expected of the best place. `end` is as for
+        `best`. Places that may not be asked now are left out: those near failures, and with `repeat=False` those that
+        were asked before. Of several instruments it is the one that the goal likes best there.
+        """
+        if isinstance(self._state.design.space, Stream):
+            raise InvalidInput("confirm", "a campaign over a space or a pool", "a stream", "use campaign.offer(place)")
+        wanted = wanted_end(end, self._state.design)
+        return self._do(lambda: self._confirm(wanted), decides=True)
+
+    def _confirm(self, wanted: Wanted) -> Query | None:
+        if self.stopped is not None:
+            return None
+        choice = best_choice(self._state, options(self._state), wanted)
+        if choice is None:
+            self._ended = Ending.NO_PLACE
+            return None
+        place, number = self._state.design.values(choice.query.place), len(self._state.entries)
+        self._record(Asked(number, choice.query.instrument.label, place, confirms=True))
+        return self._state.entries[-1].query
+
     def offer(self, place: Any) -> Query | None:
         """For a stream: the query to make at this place, or None to let it go by.
 
@@ -354,10 +379,8 @@ class Campaign:
                 remedy = "use campaign.correct" if entry.status is Status.TOLD else "ask again"
                 raise InvalidInput("query", "a pending query", f"{query!r}, which is {entry.status}", remedy)
             instrument, number = entry.query.instrument, query.number
-        price = instrument.cost if cost is None else cost
-        usable = is_number(price) and 0 <= price <= sys.float_info.max
-        require(usable, "cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
-        return Told(query=number, answer=canonical_answer(instrument, answer), cost=float(price), note=note, **own)
+        price = _price(instrument, cost)
+        return Told(query=number, answer=canonical_answer(instrument, answer), cost=price, note=note, **own)
 
     def correct(self, query: Query | int, answer: Any, *, note: Any = None) -> None:
         """Replace a told answer that was wrong; the cost stays."""
@@ -372,8 +395,27 @@ class Campaign:
 
         self._do(lambda: self._record(corrected()))
 
+    def fail(self, query: Query | int, *, cost: float | None = None, note: Any = None) -> None:
+        """Record that a pending query was made and gave no answer, as when a simulation breaks down.
+
+        Its cost is spent. The belief does not change, and its place is not asked again with this instrument, nor are
+        places about it that lie nearer to it than to any that was answered (`gainful.campaign.failures`). `withdraw`
+        takes that back.
+        """
+        words = _canonical_note(note)
+
+        def failed() -> Failed:
+            entry = self._entry(query)
+            if entry.status is not Status.PENDING:
+                got = f"{entry.query!r}, which is {entry.status}"
+                raise InvalidInput("query", "a pending query", got, "one that was told is withdrawn")
+            return Failed(_number(entry), _price(entry.query.instrument, cost), words)
+
+        self._do(lambda: self._record(failed()))
+
     def withdraw(self, query: Query | int, *, note: Any = None) -> None:
-        """Forget a pending query, at no cost, or an answer that is not to be believed, whose cost stays spent."""
+        """Forget a pending query, at no cost, or an answer or a failure that is not to be believed, whose cost stays
+        spent."""
         words = _canonical_note(note)
 
         def withdrawn() -> Withdrawn:
@@ -530,6 +572,14 @@ def _named(journal: Journal) -> Iterator[None]:
             raise
         remedy = "restore it from a copy, or delete that line and all that follow"
         raise JournalError(f"{journal.path}, whose lines are the events: {trouble}; {remedy}") from trouble
+
+
+def _price(instrument: Instrument, cost: float | None) -> float:
+    """What a query really cost: the instrument's own, where nothing is said."""
+    price = instrument.cost if cost is None else cost
+    usable = is_number(price) and 0 <= price <= sys.float_info.max
+    require(usable, "cost", "a finite number, at least 0", cost, "leave it out for the instrument's own")
+    return float(price)
 
 
 def _number(entry: Entry) -> int:

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
+from gainful.campaign.failures import AwayFromFailures
 from gainful.campaign.goal import Goal
 from gainful.campaign.initial import initial_choice, is_initial
 from gainful.campaign.state import State, Status
 from gainful.data import Query
+from gainful.instruments import Instrument
 from gainful.selection import Choice, Option, choose
 from gainful.selection.scoring import Scoring
 from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
-from gainful.space import Constraint, Within
+from gainful.space import Constraint, Within, coordinates_of
 
 __all__ = ["Decision", "choice_here", "next_choice", "options", "out_of_money"]
 
@@ -95,8 +97,20 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
         if state.affords(instrument.cost):
             limit = design.limits.get(instrument.label)
             reach = space if limit is None else space.where(limit)
+            away = _away(state, instrument)
+            reach = reach if away is None else reach.where(away)
             out.append(Option(state.known.learned(instrument), reach, distinct=not design.repeat))
     return out
+
+
+def _away(state: State, instrument: Instrument) -> AwayFromFailures | None:
+    """What keeps this instrument away from where it failed; None where it has not. Of pairs and sets nothing does:
+    their places may be fine in others. An initial design, which is spread out anyway, leaves out the places alone."""
+    mine = [e for e in state.entries if e.query.instrument.label == instrument.label and e.query.place.ndim == 1]
+    failed, told = ([e.query.place for e in mine if e.status is kind] for kind in (Status.FAILED, Status.TOLD))
+    if not failed:
+        return None
+    return AwayFromFailures(coordinates_of(state.design.places), failed, told, only_themselves=is_initial(state))
 
 
 def out_of_money(state: State) -> str | None:

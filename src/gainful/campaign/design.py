@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.beliefs import Integrated, Models
 from gainful.beliefs.learner import Learner
+from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.programs import KernelPrograms, ProgramGrid
 from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, completed, goal_named, output_of
@@ -238,10 +239,10 @@ def _model(model: Any, design: Design) -> GP | Learner:
     if isinstance(model, Models):
         gps = tuple(_gp(each, design) for each in model.gps)
         return model if gps == model.gps else Models(gps, model.prior, model.inference)
-    if isinstance(model, KernelPrograms | ProgramGrid):
+    if isinstance(model, KernelPrograms | ProgramGrid | Partitions):
         theirs = None if model.space is None else tuple(model.space.names)
         names = tuple(design.places.names)
-        require(theirs in (None, names), "model", f"programs over {list(names)}, like the space", theirs, "match them")
+        require(theirs in (None, names), "model", f"a model over {list(names)}, like the space", theirs, "match them")
         return replace(model, space=design.places) if theirs is None else model
     if isinstance(model, Integrated):
         by = "weighted points in a campaign, whose every answer changes the belief"
@@ -253,7 +254,7 @@ def _model(model: Any, design: Design) -> GP | Learner:
 
 def _gp(gp: Any, design: Design) -> GP:
     if not isinstance(gp, GP):
-        expected = "a GP such as GP(SE()), Models, an Integrated GP, KernelPrograms or a ProgramGrid"
+        expected = "a GP such as GP(SE()), Models, an Integrated GP, KernelPrograms, a ProgramGrid or Partitions"
         raise InvalidInput("model", expected, gp, "leave it out to state nothing; put a kernel into a GP first")
     names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array

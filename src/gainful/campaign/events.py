@@ -35,6 +35,7 @@ __all__ = [
     "Corrected",
     "Created",
     "Event",
+    "Failed",
     "Fitted",
     "Passed",
     "Stopped",
@@ -240,8 +241,9 @@ class Created(Event):
 
 @dataclass(frozen=True)
 class Asked(Event):
-    """The campaign asked this query; it is pending until it is told or withdrawn. `where` is what limited the ask, and
-    `side` the side of a Switch by which it was chosen, where the goal is one."""
+    """The campaign asked this query; it is pending until it is told, fails or is withdrawn. `where` is what limited the
+    ask, `side` the side of a Switch by which it was chosen, where the goal is one; `confirms`: it was not chosen by the
+    goal, but is the place that was believed to be best."""
 
     kind: ClassVar[str] = "asked"
     query: Annotated[int, _NUMBER]
@@ -249,13 +251,15 @@ class Asked(Event):
     place: Annotated[Place, _PLACE]
     where: Annotated[Limit | str | None, _LIMIT] = None
     side: Annotated[str | None, _SIDE] = None
+    confirms: Annotated[bool | None, _FLAG] = None
 
     def apply(self, state: State) -> State:
         if state.stopped is not None:
             raise JournalError(f"a query is asked after the campaign has stopped ({state.stopped})")
         if isinstance(self.where, Within | LinearLimit):
             Restricted(state.design.places, self.where)  # says so, if it is of another space
-        new = _turned(state.with_query(self.query, self.instrument, self.place, where=self.where), self.side)
+        about = {"where": self.where, "confirms": self.confirms is True}
+        new = _turned(state.with_query(self.query, self.instrument, self.place, **about), self.side)
         return new.with_offer(self.place) if isinstance(state.design.space, Stream) else new
 
 
@@ -296,15 +300,30 @@ class Corrected(Event):
 
 
 @dataclass(frozen=True)
+class Failed(Event):
+    """A query was made and gave no answer. What it cost is paid, and its neighbourhood is not asked (`failures`)."""
+
+    kind: ClassVar[str] = "failed"
+    query: Annotated[int, _NUMBER]
+    cost: Annotated[float, _COST]
+    note: Annotated[Any, _NOTE] = None
+
+    def apply(self, state: State) -> State:
+        changes = {"cost": float(self.cost), "status": Status.FAILED, "note": self.note}
+        return state.with_entry(self.query, (Status.PENDING,), **changes)
+
+
+@dataclass(frozen=True)
 class Withdrawn(Event):
-    """A query will not be answered, or its answer is not to be believed. What was paid stays paid."""
+    """A query will not be answered, or its answer is not to be believed, or that it failed does not count. What was
+    paid stays paid."""
 
     kind: ClassVar[str] = "withdrawn"
     query: Annotated[int, _NUMBER]
     note: Annotated[Any, _NOTE] = None
 
     def apply(self, state: State) -> State:
-        was = (Status.PENDING, Status.TOLD)
+        was = (Status.PENDING, Status.TOLD, Status.FAILED)
         new = state.with_entry(self.query, was, status=Status.WITHDRAWN, **_new_note(self.note))
         return _anew(replace(new, order=tuple(n for n in state.order if n != self.query)), self.query)
 
@@ -412,7 +431,8 @@ class Stopped(Event):
 
 
 KINDS: dict[str, type[Event]] = {
-    each.kind: each for each in (Created, Asked, Told, Corrected, Withdrawn, Undone, Passed, Fitted, Believed, Stopped)
+    each.kind: each
+    for each in (Created, Asked, Told, Corrected, Failed, Withdrawn, Undone, Passed, Fitted, Believed, Stopped)
 }
 
 

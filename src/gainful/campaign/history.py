@@ -33,7 +33,8 @@ class History(tuple[Entry, ...]):
     one column each      for the coordinates, in their own units, levels by name, nothing for what is absent; of a pair
                          or a set the further places are called "name 2", "name 3"
     answer, cost         nothing, and 0, while it is pending
-    status               "told", "pending" or "withdrawn"; what was withdrawn after it was told keeps answer and cost
+    status               "told", "pending", "failed" or "withdrawn"; what was withdrawn after it was told keeps answer
+                         and cost
     corrected, own       whether the answer was corrected; whether the user chose the query
     note                 what was noted with it
 

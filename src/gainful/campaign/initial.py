@@ -24,10 +24,11 @@ from gainful.instruments import Instrument
 from gainful.selection import Choice, Option
 from gainful.selection.choose import Search, candidates, continuous
 from gainful.selection.scoring import Scoring
+from gainful.selection.stream import Stream
 from gainful.selection.ties import better, first_best
 from gainful.space import Places
 
-__all__ = ["initial_choice", "initial_queries", "is_initial", "places_apart"]
+__all__ = ["initial_choice", "initial_queries", "is_initial", "places_apart", "with_an_instrument"]
 
 Array = NDArray[np.float64]
 
@@ -37,9 +38,11 @@ _INSTEAD = Search(candidates=200, climbers=0)  # where no place of the design ma
 
 
 def is_initial(state: State) -> bool:
-    """Whether the next query belongs to the initial design."""
-    kept = sum(e.status is not Status.WITHDRAWN for e in state.entries)
-    return kept < (state.design.initial or 0)
+    """Whether the next query belongs to the initial design. Failures do not count to it, and while there is nothing
+    else it goes on: no goal knows where an answer could be had."""
+    kept = sum(e.status in (Status.PENDING, Status.TOLD) for e in state.entries)
+    lost = not state.told and any(e.status is Status.FAILED for e in state.entries)
+    return kept < (state.design.initial or 0) or (lost and not isinstance(state.design.space, Stream))
 
 
 def initial_choice(state: State, options: Sequence[Option]) -> Choice | None:
@@ -61,7 +64,7 @@ def initial_choice(state: State, options: Sequence[Option]) -> Choice | None:
     every = np.concatenate(some)
     query = every[first_best(_order(every, kept, state.design))]
     offers = [o for o, each in zip(group, queries, strict=True) if any(np.array_equal(query, q) for q in each)]
-    return _with_an_instrument(state, _telling_scale(state, _by_turns(state, offers)), query)
+    return with_an_instrument(state, _telling_scale(state, _by_turns(state, offers)), query)
 
 
 def _by_turns(state: State, offers: list[Option]) -> list[Option]:
@@ -161,7 +164,8 @@ def _width(space: Places) -> Array:
     return np.where(width > 0.0, width, 1.0)
 
 
-def _with_an_instrument(state: State, offers: Sequence[Option], query: Array) -> Choice:
+def with_an_instrument(state: State, offers: Sequence[Option], query: Array) -> Choice:
+    """The query with the instrument that the goal likes best there; by chance, where the goal is that."""
     goal = state.goal
     if isinstance(goal, Random | RandomType):
         rng = np.random.default_rng([state.design.seed, len(state.entries)])

@@ -24,6 +24,7 @@ import gainful.priors as priors
 import gainful.space as space
 from gainful.acquisition import Random, RandomType
 from gainful.beliefs import Integrated, Models
+from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
 from gainful.coordinates import Axis, Coordinates
 from gainful.gp import GP
@@ -123,7 +124,7 @@ def _is_cached(kind: type, name: str) -> bool:
 def declared() -> dict[str, type]:
     """gainful's own classes of which a design consists, by what a journal calls them."""
     found: list[type] = [GP, Integrated, Models, Region, Search, Stream, Axis, Coordinates, *_exported(space, object)]
-    found += [Grammar, KernelPrograms, Moves, Program, ProgramGrid]
+    found += [Grammar, KernelPrograms, Partitions, Moves, Program, ProgramGrid]
     for room, base in (
         (kernels, kernels.Kernel),
         (means, means.Mean),

@@ -42,12 +42,13 @@ class Status(StrEnum):
 
     PENDING = "pending"
     TOLD = "told"
+    FAILED = "failed"
     WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a campaign's history. `answer` is None while the query is pending."""
+    """One line of a campaign's history. `answer` is None while the query is pending, and where it failed."""
 
     query: Query
     answer: Any = None
@@ -58,6 +59,7 @@ class Entry:
     where: Limit | str | None = None  # what limited the ask; of the user's own function, the name
     event: int = 0  # how many events came before it was asked
     corrected: bool = False  # whether its answer is not the one that was told first
+    confirms: bool = False  # whether it was asked because it was believed to be best, and not by the goal
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class State:
 
     @property
     def spent(self) -> float:
-        """What was paid: for told answers, and for those withdrawn after they were told."""
+        """What was paid: for told answers, for failures, and for what was withdrawn afterwards."""
         return fsum(e.cost for e in self.entries if e.status is not Status.PENDING)
 
     @property

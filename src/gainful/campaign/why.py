@@ -191,6 +191,8 @@ def _reason(state: State, entry: Entry, is_best: bool) -> str:
     goal = state.goal
     if entry.own:
         return "It was the user's own choice."
+    if entry.confirms:
+        return "It was asked to confirm it: of all places it was believed to be the best."
     words = goal_in_words(goal, state.design.unit, state.design.output)
     if is_initial(state):
         turn = (

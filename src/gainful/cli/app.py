@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gainful import __version__
-from gainful.cli import compare, demo, discover, reproduce
+from gainful.cli import compare, demo, discover, optimise, reproduce
 
 __all__ = ["app"]
 
@@ -15,6 +15,7 @@ app = typer.Typer(name="gainful", no_args_is_help=True, add_completion=False, pr
 app.command()(demo.demo)
 app.command()(compare.compare)
 app.command()(discover.discover)
+app.command()(optimise.optimise)
 app.add_typer(reproduce.app, name="reproduce")
 
 

@@ -37,6 +37,11 @@ class Interrupt:
         self._asked = True
         print("\nStopping after this step; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
 
+    @property
+    def asked(self) -> bool:
+        """Whether Ctrl-C came, for whoever ends by itself."""
+        return self._asked
+
     def check(self) -> None:
         """Between two steps."""
         if self._asked:
