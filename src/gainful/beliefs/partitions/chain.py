@@ -68,6 +68,7 @@ class Target:
     known: dict[Terms, Array] = field(default_factory=dict)
     found: dict[Terms, Fit] = field(default_factory=dict)
     _densities: dict[Terms, float] = field(default_factory=dict)
+    _likelihoods: dict[Terms, float] = field(default_factory=dict)
 
     def fit(self, terms: Terms, near: Terms | None = None) -> Fit:
         """The fitted model; the search begins from what is known of it, or else from one that is like it."""
@@ -84,6 +85,12 @@ class Target:
             prior = log_prior(terms, self.answers.dimensions, self.form, self.prior)
             self._densities[terms] = self.fit(terms, near).log_evidence + prior
         return self._densities[terms]
+
+    def log_likelihood(self, terms: Terms) -> float:
+        """log p(answers) at the parameters of a model that was fitted."""
+        if terms not in self._likelihoods:
+            self._likelihoods[terms] = self.answers.log_likelihood(terms, self.found[terms].theta)
+        return self._likelihoods[terms]
 
     def propose(self, here: Terms, rng: np.random.Generator) -> Move:
         """Where the chain may go; each kind of step has its own balance, so that they can be mixed."""

@@ -14,7 +14,7 @@ from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.partitions import chain
 from gainful.beliefs.partitions.answers import Reading
 from gainful.beliefs.partitions.belief import PartitionBelief, as_text, from_text
-from gainful.beliefs.partitions.chain import FORMS, PRIORS, Info, Target
+from gainful.beliefs.partitions.chain import FORMS, PRIORS, Info, State, Target
 from gainful.beliefs.partitions.evidence import EVIDENCES
 from gainful.beliefs.partitions.partition import alone, at_random, tidy, together
 from gainful.beliefs.parts import Part, Parts, with_own
@@ -38,12 +38,14 @@ _FEWEST = 3  # answers: before, nothing is learned
 
 
 class Progress(NamedTuple):
-    """Where a chain is: how many steps of how many, what the last one did, and the terms it is at."""
+    """Where a chain is: how many steps of how many, what the last one did, the terms it is at, and log p(answers) there
+    at the best parameters, in units in which the answers spread by one. Of a bag: the best terms so far."""
 
     done: int
     steps: int
     info: Info
     terms: Terms
+    log_likelihood: float
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,9 @@ class Partitions(Learner):
             return self.typical(data, instruments)
         target = self._target(reading, data, start)
         with one_blas_thread():
-            if self.by == "bag" or self.given is not None:
-                visited, last = self._without_chain(target, as_rng(rng))
-            else:
-                steps = list(self._followed(target, start, as_rng(rng)))
-                visited, last = Counter(each.terms for each in steps[-self.chain :]), steps[-1].terms
-            return self._parts(reading, target, visited, last)
+            steps = list(self._followed(target, start, as_rng(rng)))
+            kept = steps[-self.chain :] if self.by == "chain" and self.given is None else steps[-1:]
+            return self._parts(reading, target, Counter(each.terms for each in kept), steps[-1].terms)
 
     def follow(self, data: Data, instruments: Used = (), start: Start = None, rng: Seed = 0) -> Iterator[Progress]:
         """Step by step, for whoever wants to watch."""
@@ -198,25 +197,40 @@ class Partitions(Learner):
         return Target(reading.explained(data), self.form, self.prior, self.moves == "split-merge", known)
 
     def _followed(self, target: Target, start: Start, rng: np.random.Generator) -> Iterator[Progress]:
-        D, burn = target.answers.dimensions, self.burn
-        if isinstance(start, PartitionBelief) and len(start.names) == D:
-            state, burn = chain.init(target, start.last), 0
-        else:
-            begins = [together(D)] if self.moves == "split-merge" else [alone(D), together(D)]
-            some = [chain.init(target, terms) for terms in begins if self.form != "graphs" or len(terms) == D]
-            state = max(some, key=lambda each: each.log_density)
-        for i in range(burn + self.chain):
-            state, info = chain.step(state, target, rng)
-            yield Progress(i + 1, burn + self.chain, info, state.terms)
-
-    def _without_chain(self, target: Target, rng: np.random.Generator) -> tuple[Counter[Terms], Terms]:
         D = target.answers.dimensions
         if self.given is not None:
-            best = _as_terms(self.given, tuple(map(str, range(D))))
+            yield self._at(target, 1, 1, Info(_as_terms(self.given, _names(self._place)), True, 1), None)
+        elif self.by == "bag":
+            yield from self._drawn(target, rng)
         else:
-            several = [at_random(D, rng) for _ in range(self.chain)]
-            best = max(several, key=lambda terms: target.fit(terms).log_evidence)
-        return Counter([best]), best
+            state, burn = self._begun(target, start, D)
+            for i in range(burn + self.chain):
+                state, info = chain.step(state, target, rng)
+                yield self._at(target, i + 1, burn + self.chain, info, state.terms)
+
+    def _begun(self, target: Target, start: Start, dimensions: int) -> tuple[State, int]:
+        """Where the chain begins, and how many steps do not count: none where it goes on."""
+        if isinstance(start, PartitionBelief) and len(start.names) == dimensions:
+            return chain.init(target, start.last), 0
+        apart, one = alone(dimensions), together(dimensions)
+        begins = [apart] if self.form == "graphs" else [one] if self.moves == "split-merge" else [apart, one]
+        some = [chain.init(target, terms) for terms in begins]
+        return max(some, key=lambda each: each.log_density), self.burn
+
+    def _drawn(self, target: Target, rng: np.random.Generator) -> Iterator[Progress]:
+        """The best of partitions drawn by chance, after each of them."""
+        best: Terms | None = None
+        for i in range(self.chain):
+            terms = at_random(target.answers.dimensions, rng)
+            better = best is None or target.fit(terms).log_evidence > target.fit(best).log_evidence
+            best = terms if better else best
+            yield self._at(target, i + 1, self.chain, Info(terms, better, len(target.found)), best)
+
+    @staticmethod
+    def _at(target: Target, done: int, steps: int, info: Info, terms: Terms | None) -> Progress:
+        here = info.proposed if terms is None else terms
+        target.fit(here)
+        return Progress(done, steps, info, here, target.log_likelihood(here))
 
     def _parts(self, reading: Reading, target: Target, visited: Counter[Terms], last: Terms) -> Parts:
         """Each model once, the one where the chain ended first. What it weighs before the answers count is such that
