@@ -7,7 +7,7 @@ import pytest
 
 import gainful as gf
 from gainful.acquisition import LogExpectedImprovement
-from gainful.selection.blocks import blocks_of
+from gainful.selection.blocks import _Walk, blocks_of
 from gainful.selection.choose import Option, choose
 from gainful.selection.scoring import Scoring
 
@@ -40,9 +40,16 @@ def test_beside_a_place_it_predicts_what_the_posterior_predicts():
     here = SPACE.candidates(1, 3)[0]
     places = np.repeat(here[None], 5, axis=0)
     places[:, 2] = np.linspace(-4, 4, 5)
-    found = scoring.predict_beside(here, places, (2,))
+    walk = _Walk(scoring, LAB, ((2,), (0, 1)))
+    walk.begin(here)
+    found = walk._predicted(places, 0)
     np.testing.assert_allclose(found.mean[0], belief.posteriors[0].mean(places), rtol=1e-9)
     np.testing.assert_allclose(found.variance[0], belief.posteriors[0].variance(places), rtol=1e-6)
+    walk.scores(places, 0)
+    walk.go(3)
+    further = np.repeat(places[3][None], 4, axis=0)
+    further[:, :2] = SPACE.candidates(4, 5)[:, :2]
+    np.testing.assert_allclose(walk._predicted(further, 1).mean[0], belief.posteriors[0].mean(further), rtol=1e-9)
 
 
 def test_the_best_place_of_a_sum_is_found_in_eight_dimensions():

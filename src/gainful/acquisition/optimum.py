@@ -89,7 +89,13 @@ def _mean_excess(a: Array) -> Array:
 
 def best_mean(belief: Posterior | Belief, sign: int = MAXIMISE) -> float | None:
     """The best posterior mean, largest sign · E[f], at the places that are measured; None before the first answer."""
-    places = measured_places(belief) if len(belief.data) else ()
+    if not len(belief.data):
+        return None
+    if belief.data.output is None or belief.data.coordinates == belief.data.dimensions:
+        parts = belief.posteriors if isinstance(belief, Belief) else (belief,)
+        weights = belief.weights if isinstance(belief, Belief) else np.ones(1)
+        return float(sign * np.max(sign * (weights @ np.stack([part.predictor.mean_at_data for part in parts]))))
+    places = measured_places(belief)
     return float(sign * np.max(sign * belief.mean(places))) if len(places) else None
 
 

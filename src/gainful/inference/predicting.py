@@ -59,6 +59,13 @@ class Predictor:
 
         return in_blocks(of, len(places), self.each)
 
+    @cached_property
+    def mean_at_data(self) -> Array:
+        """E[f] at the places of the data, (P,): where g is f there, it is known without another covariance."""
+        if self.layout.direct and isinstance(self.known, Conditioned):
+            return self.known.mean
+        return self.mean(self.layout.places)
+
     def variance(self, places: Array) -> Array:
         """Var[f] at each place, (M,)."""
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.acquisition.base import looks_itself
 from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
+from gainful.inference.predictive import Predictive
 from gainful.instruments import Instrument
 from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
@@ -69,34 +71,71 @@ def _searched(
     around: Array, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
     """Where searches under one posterior ended: from the best of the places, and from the best near measured ones."""
-    out = []
+    out, walk = [], _Walk(scoring, instrument, blocks)
     for several in (around, places):
         if len(several):
             scores = scoring.rank(instrument, several)
             i = first_best(scores)
-            out.append(_rounds(scoring, instrument, chart, blocks, several[i], float(scores[i]), places, rng))
+            out.append(_rounds(walk, chart, several[i], float(scores[i]), places, rng))
     return np.array(out)
 
 
-def _rounds(
-    scoring: Scoring, instrument: Instrument, chart: Chart, blocks: tuple[tuple[int, ...], ...], start: Array,
-    score: float, places: Array, rng: np.random.Generator,
-) -> Array:  # fmt: skip
+def _rounds(walk: _Walk, chart: Chart, start: Array, score: float, places: Array, rng: np.random.Generator) -> Array:
     """From block to block, as often as that betters the score."""
-    here, best = start.copy(), score
+    best = score
+    walk.begin(start)
     for _ in range(_ROUNDS):
         before = best
-        for b in rng.permutation(len(blocks)):
-            tried = _tried(chart, here, list(blocks[b]), places, rng)
+        for b in rng.permutation(len(walk.blocks)):
+            tried = _tried(chart, walk.here, list(walk.blocks[b]), places, rng)
             if not len(tried):
                 continue
-            scores = scoring.rank(instrument, scoring.predict_beside(here, tried, blocks[b]))
+            scores = walk.scores(tried, b)
             i = first_best(scores)
             if scores[i] > best:
-                here, best = tried[i], float(scores[i])
+                walk.go(i)
+                best = float(scores[i])
         if not best > before:
             break
-    return here
+    return walk.here
+
+
+class _Walk:
+    """Where a search under one posterior is. Of its covariances with the data, those that the terms of one block have
+    change with a step, and no others need to be worked out again."""
+
+    def __init__(self, scoring: Scoring, instrument: Instrument, blocks: tuple[tuple[int, ...], ...]) -> None:
+        self.scoring, self.instrument, self.blocks = scoring, instrument, blocks
+        belief = scoring.counting
+        assert isinstance(belief, Belief)
+        self._belief, self._posterior = belief, belief.posteriors[0]
+        self._plain = looks_itself(scoring.acquisition) or self._posterior.draws is not None
+        self._changing = [self._posterior.kernel.touching(set(block)) for block in blocks]
+        self._cross = self._crosses = self.here = self._tried = np.zeros(0)
+
+    def begin(self, here: Array) -> None:
+        self.here = here
+        self._cross = self._posterior.predictor.cross(here[None])
+
+    def scores(self, tried: Array, block: int) -> Array:
+        """Of places (M, d) that differ from where it is in this block alone."""
+        self._tried = tried
+        return self.scoring.rank(self.instrument, tried if self._plain else self._predicted(tried, block))
+
+    def _predicted(self, tried: Array, block: int) -> Predictive:
+        predictor, changing = self._posterior.predictor, self._changing[block]
+        self._crosses = np.repeat(self._cross, len(tried), axis=1)
+        if changing is not None and len(self._cross):
+            both = changing.matrix(predictor.layout.places, np.concatenate([self.here[None], tried]))
+            self._crosses += both[:, 1:] - both[:, :1]
+        mean, variance = predictor.moments_from(tried, self._crosses)
+        return Predictive(self._belief, tried, mean[None], variance[None])
+
+    def go(self, i: int) -> None:
+        """To one of the places that were scored last."""
+        self.here = self._tried[i]
+        if not self._plain:
+            self._cross = self._crosses[:, i : i + 1]
 
 
 def _tried(chart: Chart, here: Array, block: list[int], places: Array, rng: np.random.Generator) -> Array:

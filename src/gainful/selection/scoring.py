@@ -56,24 +56,6 @@ class Scoring:
         """The belief that counts on the pending answers."""
         return self._looks[0]
 
-    def predict_beside(self, here: Array, places: Array, block: Sequence[int]) -> Array | Predictive:
-        """Places (M, d) that differ from one, (d,), in some coordinates alone, with what one posterior believes there:
-        only those terms of its covariances change that see these coordinates."""
-        belief = self.counting
-        alone = isinstance(belief, Belief) and len(belief.posteriors) == 1
-        if not alone or looks_itself(self.acquisition) or belief.posteriors[0].draws is not None:  # type: ignore[union-attr]
-            return places
-        assert isinstance(belief, Belief)
-        predictor = belief.posteriors[0].predictor
-        measured = predictor.layout.places
-        changing = predictor.kernel.touching(set(block))
-        cross = np.repeat(predictor.cross(here[None]), len(places), axis=1)
-        if changing is not None and len(measured):
-            both = changing.matrix(measured, np.concatenate([here[None], places]))
-            cross += both[:, 1:] - both[:, :1]
-        mean, variance = predictor.moments_from(places, cross)
-        return Predictive(belief, places, mean[None], variance[None])
-
     def under(self, s: int) -> Scoring:
         """The scores under one of several posteriors alone, which counts on the pending answers."""
         belief = self.counting
