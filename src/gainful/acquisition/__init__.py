@@ -8,6 +8,7 @@ from gainful.acquisition.design import ALM, AOptimal, DOptimal, EOptimal, Integr
 from gainful.acquisition.information import EPIG, Learn
 from gainful.acquisition.knowledge import KnowledgeGradient
 from gainful.acquisition.level import Level
+from gainful.acquisition.max_value import MaxValueEntropy
 from gainful.acquisition.optimum import (
     ExpectedImprovement,
     LogExpectedImprovement,
@@ -50,6 +51,7 @@ __all__ = [
     "Level",
     "LogExpectedImprovement",
     "Margin",
+    "MaxValueEntropy",
     "Normalised",
     "PerCost",
     "Predictions",

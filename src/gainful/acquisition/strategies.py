@@ -21,6 +21,7 @@ from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
 from gainful.acquisition.design import ALM, AOptimal, DOptimal, EOptimal, IntegratedVariance
 from gainful.acquisition.information import EPIG, Learn, learn_region
+from gainful.acquisition.max_value import MaxValueEntropy
 from gainful.acquisition.optimum import (
     ExpectedImprovement,
     LogExpectedImprovement,
@@ -192,6 +193,9 @@ _ALL = Strategies((
              "the same, far from the incumbent too", _plain(LogExpectedImprovement), _PLACE),
     Strategy("upper-confidence-bound", "Srinivas et al. 2010", "μ + √β σ", "the optimum, with a say in how boldly",
              _plain(UpperConfidenceBound), _PLACE),
+    Strategy("max-value-entropy", "Wang & Jegelka 2017", "I(answer; max f), bits",
+             "the optimum’s value is wanted, also by coarse answers", _plain(MaxValueEntropy),
+             "numbers, yes/no, ranks"),
     Strategy("random", "Fletcher 2022, 6.1", "none: chance", "what any strategy has to beat",
              Maker(Random), _ANY),
     Strategy("random-type", "Fletcher 2022, 6.1", "none: a random instrument, at its best place",

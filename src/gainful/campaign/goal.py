@@ -31,6 +31,7 @@ from gainful.acquisition import (
     KnowledgeGradient,
     Learn,
     Level,
+    MaxValueEntropy,
     Normalised,
     PerCost,
     Random,
@@ -68,6 +69,7 @@ _LOOKS: dict[type, tuple[str, int]] = {  # where goals keep the places that they
     Level: ("reference", _OF_A_POOL),
     IntegratedVariance: ("reference", _OF_A_POOL),
     KnowledgeGradient: ("over", _RIVALS),
+    MaxValueEntropy: ("over", _RIVALS),
 }
 SIGNS = {"minimise": MINIMISE, "minimize": MINIMISE, "maximise": MAXIMISE, "maximize": MAXIMISE}
 WORDS = ("learn", "map", "minimise", "maximise", "level 0.5")
