@@ -3,6 +3,7 @@
 from gainful.acquisition.base import Acquisition, Normalised, PerCost, prepare, score_and_gradient, score_beyond
 from gainful.acquisition.baselines import Random, RandomType
 from gainful.acquisition.committee import QueryByCommittee
+from gainful.acquisition.constrained import Constrained, Limit
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
 from gainful.acquisition.design import ALM, AOptimal, DOptimal, EOptimal, IntegratedVariance
 from gainful.acquisition.information import EPIG, Learn
@@ -35,6 +36,7 @@ __all__ = [
     "ActiveSVM",
     "BALDClosedForm",
     "Conformal",
+    "Constrained",
     "DOptimal",
     "EOptimal",
     "EmpiricalError",
@@ -49,6 +51,7 @@ __all__ = [
     "Learn",
     "LeastConfidence",
     "Level",
+    "Limit",
     "LogExpectedImprovement",
     "Margin",
     "MaxValueEntropy",

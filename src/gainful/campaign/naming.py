@@ -124,7 +124,7 @@ def _is_cached(kind: type, name: str) -> bool:
 def declared() -> dict[str, type]:
     """gainful's own classes of which a design consists, by what a journal calls them."""
     found: list[type] = [GP, Integrated, Models, Region, Search, Stream, Axis, Coordinates, *_exported(space, object)]
-    found += [Grammar, KernelPrograms, Partitions, Moves, Program, ProgramGrid]
+    found += [acquisition.Limit, Grammar, KernelPrograms, Partitions, Moves, Program, ProgramGrid]
     for room, base in (
         (kernels, kernels.Kernel),
         (means, means.Mean),
