@@ -44,7 +44,7 @@ _SMOOTH = (32.2, 1.61, 1.85, 3.03, 2.72, 4.13, 22.6, 8.46, 2.85, 1.08, 1.89, 1.6
 _LINE = (4.94, 1.07, 3.19, 1.02, 1.51, 4.93, 28.76, 4.31, 2.64, 3.52, 1.00, 1.96, 4.25)
 _PARTICLES, _WANTED, _AIM = 32, 1.44, 1.25
 # Up to so many readings: sweeps, searches, and whether programs that change are searched for as well; many are dear.
-_EFFORT = ((250, 40, 2, True), (450, 10, 1, True), (600, 12, 1, False), (1000, 6, 1, False))
+_EFFORT = ((250, 40, 2, True), (450, 10, 1, True), (600, 12, 1, False), (1000, 2, 1, False))
 
 
 class Series(NamedTuple):
