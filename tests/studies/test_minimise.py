@@ -373,3 +373,12 @@ def test_nothing_is_left_behind_without_a_journal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     gf.minimise(bowl, BOUNDS, 3, workers=2, **QUICK)
     assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_sum_of_six_dimensions_is_minimised_by_partitions():
+    result = gf.minimise(
+        lambda x: float(np.sum((x - np.linspace(0.2, 0.8, 6)) ** 2)), [(0.0, 1.0)] * 6, 24,
+        model=gf.Partitions(chain=5, burn=5), noise=None, seed=0,
+    )  # fmt: skip
+    assert result.fun < 0.05
+    assert result.campaign.belief.together.shape == (6, 6)

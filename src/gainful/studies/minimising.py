@@ -27,7 +27,7 @@ from gainful.studies.driving import End, drive
 from gainful.studies.evaluating import Evaluator, Here, Threads, in_processes
 from gainful.studies.kept import Kept
 from gainful.studies.minimum import Minimum, minimum_of
-from gainful.studies.model import default_model
+from gainful.studies.model import default_goal, default_model
 from gainful.studies.outcome import Outcome, call
 
 __all__ = ["minimise", "pursued"]
@@ -65,8 +65,9 @@ def minimise(
     initial       how many are spread over the space before the goal decides where; one more than dimensions if not
                   given, and at least three
     seed          the same seed and the same function give the same result
-    model, goal   as for a Campaign. If no goal is given, the knowledge gradient decides, and the last evaluation is
-                  made where the function is believed to be smallest
+    model, goal   as for a Campaign; Partitions() for ten dimensions or more of which some may act alone. If no goal is
+                  given, the knowledge gradient decides (of Partitions log expected improvement), and the last
+                  evaluation is made where the function is believed to be smallest
     workers       how many evaluations are made at once, in threads; with `processes` each in a process of its own. More
                   choose other places, but their result does not depend on which is ready first
     journal       the path of a file to which all is written, and from which the same call goes on
@@ -90,7 +91,7 @@ def minimise(
     design = Design(
         given.space, Point(name="function") if noise is None else Point(_noise(noise), name="function"),  # type: ignore[arg-type]
         default_model(given.space) if model is None else model,
-        end_word if goal is None else goal,  # type: ignore[arg-type]
+        default_goal(model, sign) if goal is None else goal,  # type: ignore[arg-type]
         seed=require_seed("seed", seed), repeat=noise != 0, initial=initial,
     )  # fmt: skip
     campaign = pursued(design, journal)
