@@ -291,3 +291,16 @@ def test_the_lines_of_keys_are_those_that_they_were_written_to(table, blanks):
     for key, line in expected.items():
         if "\\" not in written(key) and '"' not in key:
             assert found[key,] == line
+
+
+def test_a_sum_is_a_model_of_a_study(tmp_path):
+    path = tmp_path / "study.toml"
+    head = '[study]\ngoal = "maximise"\nmodel = "sum"\n[space]\na = { low = 0, high = 1 }\n'
+    text = f'{head}[instruments.lab]\ncommand = ["python3", "{{a}}"]\n'
+    path.write_text(text, encoding="utf-8")
+    design = read_study(path).design()
+    assert isinstance(design.model, gf.Partitions)
+    assert design.goal == gf.acquisition.LogExpectedImprovement(sign=1)
+    path.write_text(text.replace('"sum"', '"product"'), encoding="utf-8")
+    with pytest.raises(gf.InvalidInput, match=r"line 3.*one of gp, sum"):
+        read_study(path)

@@ -26,13 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gainful.beliefs import Partitions
 from gainful.campaign.design import Design
 from gainful.campaign.goal import SIGNS
 from gainful.checks import is_number
 from gainful.instruments import Binary, Count, Instrument, Interval, Ordinal, Point, StudentT
 from gainful.space import Places, Space
 from gainful.studies.command import Command, placeholders
-from gainful.studies.model import default_model
+from gainful.studies.model import default_goal, default_model
 from gainful.studies.outcome import last_of
 from gainful.studies.spaces import read_space
 from gainful.studies.tables import Table, read_table
@@ -40,6 +41,7 @@ from gainful.studies.tables import Table, read_table
 __all__ = ["TEMPLATE", "Measured", "Study", "read_study"]
 
 # The instruments by kind, and what may be said of each.
+_MODELS = ("gp", "sum")
 _KINDS: dict[str, tuple[type[Instrument], tuple[str, ...]]] = {
     "point": (Point, ("noise",)),
     "robust": (StudentT, ("noise", "df")),
@@ -72,6 +74,7 @@ class Study:
     evaluations: int | None
     seed: int
     initial: int | None
+    model: str
     space: Places
     instruments: tuple[Measured, ...]
     table: Table
@@ -97,8 +100,10 @@ class Study:
         tools = tuple(each.instrument for each in self.instruments)
         certain = all(each.is_certain for each in tools)
         with self.table.table("study", "").making():
+            model = Partitions(self.space) if self.model == "sum" else default_model(self.space)
+            goal = default_goal(model, SIGNS[self.goal]) if self.goal in SIGNS else self.goal
             return Design(
-                self.space, tools, default_model(self.space), self.goal,  # type: ignore[arg-type]
+                self.space, tools, model, goal,  # type: ignore[arg-type]
                 seed=self.seed, repeat=not certain, initial=self.initial,
             )  # fmt: skip
 
@@ -129,7 +134,7 @@ def read_study(path: str | Path) -> Study:
     """The study that a file states; InvalidInput names the key, its line and what to do."""
     path = Path(path)
     whole = read_table(path)
-    head_words = ("title", "goal", "evaluations", "seed", "initial")
+    head_words = ("title", "goal", "evaluations", "seed", "initial", "model")
     hints = dict.fromkeys(head_words, "put it under [study]")
     whole.only(("study", "space", "limits", "instruments"), hints)
     head = whole.table("study", 'for instance [study], then goal = "minimise" and evaluations = 40')
@@ -149,6 +154,7 @@ def read_study(path: str | Path) -> Study:
         head.whole("evaluations", 1, "how many to make in all", None),
         head.whole("seed", 0, "0 will do", 0),
         head.whole("initial", 0, "how many are spread over the space at first", None),
+        head.get("model", lambda v: v in _MODELS, f"one of {', '.join(_MODELS)}", "leave it out for gp", "gp"),
         space, tuple(named), whole,
     )  # fmt: skip
 
@@ -244,6 +250,7 @@ goal = "minimise"            # or "maximise"
 evaluations = 30             # in all; raise it and run again to go on
 # seed = 0                   # another one chooses other places
 # initial = 6                # how many are spread over the space before the search begins
+# model = "sum"              # ten dimensions or more, of which some may act alone: finds out which act together
 
 [space]                      # one line for each dimension
 temperature = { low = 20, high = 90, unit = "°C" }
