@@ -30,7 +30,7 @@ def test_each_is_found_by_its_name_and_has_repetitions_and_a_source(name: str) -
 
 def test_names_that_are_not_there_are_refused() -> None:
     for name in ("no-such-thing", "runner", "os.path"):
-        with pytest.raises(gf.InvalidInput, match="name: expected one of bald-approximation"):
+        with pytest.raises(gf.InvalidInput, match="name: expected one of additive-completion"):
             find(name)
     with pytest.raises(gf.InvalidInput, match="did you mean mixed-costs"):
         find("mixed-cost")

@@ -8,7 +8,17 @@ import gainful as gf
 from gainful.lab import Experiment
 from gainful.lab import find as find_at
 from gainful.papers.fletcher2022 import buoys, costs, dimensions, realestate
-from gainful.papers.gardner2018 import agreement, curves, notch, or_channel, real
+from gainful.papers.gardner2018 import (
+    additive_completion,
+    additive_none,
+    additive_optimise,
+    additive_recovery,
+    agreement,
+    curves,
+    notch,
+    or_channel,
+    real,
+)
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
 from gainful.papers.lin2022 import airline, grid, sbc, series
 
@@ -19,6 +29,7 @@ _MODULES = (
     *(buoys, costs, dimensions, realestate),
     *(airline, grid, sbc, series),
     *(agreement, curves, notch, or_channel, real),
+    *(additive_completion, additive_none, additive_optimise, additive_recovery),
 )
 
 

@@ -25,7 +25,7 @@ def data_of(X, y, lab=LAB):
     return gf.Data().add(lab, X, y)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_what_was_planted_is_found(seed):
     belief = gf.Partitions(SPACE, chain=40).condition(data_of(*planted(seed=seed)), rng=seed)
     assert belief.together[0, 1] > 0.9
@@ -51,7 +51,7 @@ def test_overlapping_groups_are_found_as_a_graph():
 def test_the_chain_visits_partitions_by_their_evidence():
     """Of four dimensions: shares of a long chain against all fifteen evidences."""
     data = data_of(*planted(14, 4, 0.5))
-    model = gf.Partitions(SPACE, chain=2000, burn=0)
+    model = gf.Partitions(SPACE, chain=1500, burn=0)
     reading, seen = model._reading(data, ())
     target = model._target(reading, seen, None)
     logs = np.array([target.log_density(each) for each in all_partitions(4)])
