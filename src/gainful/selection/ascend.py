@@ -26,7 +26,7 @@ __all__ = ["ascend"]
 Array = NDArray[np.float64]
 
 _STEPS, _LOOKS = 40, 60  # of a climb; a score with an edge along its top would be looked at for ever
-_ENOUGH, _LEAST = 1e-4, 1e-9  # of a score that is an amount, and of others: a step that brings no more is the last
+_ENOUGH = {"amount": 1e-4, "log": 1e-6, "signed": 1e-9}  # of a score: a step that brings no more is the last
 _GLANCES = 6  # of a climb from a neighbour, to see whether it is the better one
 _AROUND, _REACHES = 64, (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)  # of the box
 _DIFFERENCE = 1e-5  # of the box, for acquisitions that have no gradient of their own
@@ -98,7 +98,7 @@ def _climb(
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0) if free else (0.0, 0.0) for free in moves.ravel()],
-        options={"maxiter": _STEPS, "maxfun": looks, "ftol": _ENOUGH if scoring.is_amount else _LEAST, "gtol": 1e-7},
+        options={"maxiter": _STEPS, "maxfun": looks, "ftol": _ENOUGH[scoring.scale], "gtol": 1e-7},
     )
     return reached, heights
 

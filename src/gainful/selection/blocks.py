@@ -24,9 +24,9 @@ __all__ = ["blocks_of", "by_blocks"]
 
 Array = NDArray[np.float64]
 
-_MODELS = 6  # posteriors that are searched, the heaviest
+_MODELS = 5  # posteriors that are searched, the heaviest
 _ROUNDS = 2
-_ALONG, _NEAR = 48, 16  # places that are tried for a block: anywhere, and near where it is
+_ALONG, _NEAR = 40, 16  # places that are tried for a block: anywhere, and near where it is
 _REACHES = (-3.0, -0.7)  # of the box, as powers of ten, that near ones are away
 _MEASURED = 100  # places near measured ones, which a search may begin with
 

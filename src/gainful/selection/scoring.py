@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, prepare, score_and_gradient, score_beyond
-from gainful.acquisition.base import AMOUNT, averaged_over, looks_itself, rank
+from gainful.acquisition.base import SIGNED, averaged_over, looks_itself, rank
 from gainful.data import Query
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief, parts_of
@@ -89,9 +89,10 @@ class Scoring:
         return not self.pending or not hasattr(self.acquisition, "score_beyond")
 
     @property
-    def is_amount(self) -> bool:
-        """Whether scores are amounts, of which a small part is nothing, whatever the unit."""
-        return getattr(self.acquisition, "scale", None) == AMOUNT
+    def scale(self) -> str:
+        """What scores are: amounts, of which a small part is nothing whatever the unit, their logarithms, or neither,
+        also where nobody said."""
+        return str(getattr(self.acquisition, "scale", SIGNED))
 
     def predict(self, instrument: Instrument, places: Array) -> Array | Predictive:
         """The places, with what is believed there where they are seen one by one and the acquisition asks for it:

@@ -14,7 +14,7 @@ evidence with its slope is a Cholesky factorisation, an inverse and an exponenti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -173,7 +173,7 @@ class Additively:
         members = self.members(terms)
         scaled, variances = members * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
         noises = np.exp(2.0 * theta[D + G :])
-        k, weights = PROFILES[self.profile].linearise(matmul(scaled, self.squares))
+        k, weights = self._correlations(scaled)
         factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
                                      overwrite_a=1)  # fmt: skip
         mean, spread = self.usual(terms)
@@ -188,12 +188,37 @@ class Additively:
         # dL/dK = ½ (α αᵀ − K⁻¹); an entry of the lower triangle stands for two.
         pull = alpha[i] * alpha[j] - inverse.ravel()[flat]
         along = 0.5 * (alpha**2 - np.diagonal(inverse))
-        slopes = matmul(weights(np.broadcast_to(pull, k.shape))[0], self.squares.T)
+        slopes = matmul(weights(pull), self.squares.T)
         by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0)
         by_variance = variances * (matmul(k, pull) + along.sum())
         by_noise = 2.0 * noises * np.bincount(self.own + 1, along, minlength=len(noises) + 1)[1:]
         slope = np.concatenate([by_length, by_variance, by_noise]) - off / spread
         return value + prior, slope, value
+
+    def _correlations(self, scaled: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """κ(s) of each term and pair of answers, (G, P), and what G = dL/dκ of the pairs makes of it: G κ′(s).
+
+        Of squared exponentials in arrays that are kept: new ones of this size cost as much as what is put into them.
+        """
+        if self.profile != "SE":
+            k, weights = PROFILES[self.profile].linearise(matmul(scaled, self.squares))
+            return k, lambda pull: weights(np.broadcast_to(pull, k.shape))[0]
+        G, P = len(scaled), self.squares.shape[1]
+        if G not in self._kept:
+            self._kept[G] = np.empty((2, G, P))
+        k, slope = self._kept[G]
+        blas.dgemm(-0.5, self.squares.T, scaled.T, c=k.T, overwrite_c=1)
+        np.exp(k, out=k)
+
+        def half(pull: Array) -> Array:
+            np.multiply(k, -0.5 * pull, out=slope)
+            return slope
+
+        return k, half
+
+    @cached_property
+    def _kept(self) -> dict[int, Array]:
+        return {}
 
     def log_likelihood(self, terms: Terms, theta: Array) -> float:
         """log p(y | theta)."""
