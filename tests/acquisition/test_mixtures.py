@@ -43,6 +43,7 @@ SERVED = {  # every kind that matters once: each takes a second or so together w
     "yes/no, ranks, preferences": ["rank", "preference"],
     "yes/no, preferences": ["yes or no", "preference"],
     "any that sees a place": ["number", "yes or no"],
+    "numbers, yes/no, ranks": ["number", "yes or no"],
     "any that sees a place or a pair": ["rank", "preference"],
     "numbers, yes/no, ranks, preferences": ["number", "yes or no"],
     "any but intervals": ["number", "rank"],

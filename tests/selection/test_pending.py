@@ -34,6 +34,7 @@ SERVED = {
     "any that sees a place": ["number", "exact", "interval", "ranks", "yes/no", "count", "robust"],
     "any that sees a place or a pair": ["number", "exact", "interval", "ranks", "yes/no", "pair"],
     "numbers, yes/no, ranks, preferences": ["number", "yes/no", "ranks", "pair"],
+    "numbers, yes/no, ranks": ["number", "exact", "ranks", "yes/no"],
     "any but intervals": ["number", "exact", "ranks", "yes/no", "pair", "set"],
     "yes/no": ["yes/no"],
 }
