@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 _PRIOR = 1.0 / 3.0  # the mean square of the slope of a logit's own density
 _ENOUGH = 20.0  # drifts of programs with the same symbols
-_FIRST = 0.4
+_FIRST = 0.2  # before any stage was seen: with 0.4 as few as half of the first drifts are accepted
 _WANTED = 0.85  # acceptance
 _GAIN = 1.5
 _MEMORY = 0.5  # of what was seen before the last stage
