@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 import gainful as gf
 from gainful.beliefs.partitions.answers import Reading
-from gainful.beliefs.partitions.evidence import Additively, Expected, pairwise
+from gainful.beliefs.partitions.evidence import Additively, Begin, Expected, pairwise
 from gainful.inference.posterior import solve
 
 TERMS = [((0,), (1,), (2,)), ((0, 1, 2),), ((0, 2), (1,)), ((0,), (1,), (2,), (0, 1), (1, 2))]
@@ -114,3 +114,11 @@ def test_a_fit_that_begins_at_a_neighbour_is_no_worse(seed):
     for terms in TERMS:
         begun = given.begin(terms, near, first)
         assert given.fit(terms, begun).log_density > given.fit(terms).log_density - 0.05
+
+
+def test_a_start_beyond_what_is_usual_is_brought_back():
+    """With many answers there is one start alone; a neighbour's long lengthscale may be too long for other terms."""
+    given = answers(110, 3)
+    for off in (40.0, -40.0):
+        begun = Begin(given.usual(TERMS[2])[0] + off)
+        assert given.fit(TERMS[2], begun).log_density == pytest.approx(given.fit(TERMS[2]).log_density, abs=3.0)

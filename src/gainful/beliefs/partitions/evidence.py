@@ -39,6 +39,7 @@ LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant
 _LENGTH = 0.35  # of a range, times the root of how many dimensions a term has: see `hyper/defaults`
 _LENGTHS, _VARIANCES = 1.0, 2.0  # standard deviations of log lengthscales and log variances under the prior
 _REACH = 6.0  # standard deviations of the prior that a search may go: beyond, doubles fail
+_WITHIN = 0.9  # of that, where it may begin
 _WORST = 1e10  # what counts for a theta at which the matrix is not positive
 _STEPS = 60  # of a search
 _MANY = 100  # answers: beyond, a search begins once
@@ -240,7 +241,7 @@ class Additively:
         """
         several = len(self.y) <= _MANY or start is None
         usual = [Begin(each) for each in (self._usual_begins(terms) if several else [self.usual(terms)[0]])]
-        begins = [*([] if start is None else [start]), self._highest(terms, usual)]
+        begins = [*([] if start is None else [self._within(terms, start)]), self._highest(terms, usual)]
         if not several:
             begins = [self._highest(terms, begins)]
         theta, density = max((self._climb(terms, each) for each in begins), key=lambda found: found[1])
@@ -248,6 +249,12 @@ class Additively:
             raise NumericalError("no additive model explains these answers: check their units, and the noise stated")
         curvature = self.curvature(terms, theta)
         return Fit(theta, density, self._evidence(terms, theta, density, curvature), curvature)
+
+    def _within(self, terms: Terms, begin: Begin) -> Begin:
+        """Where a search may begin: a neighbour's parameters may lie beyond what is usual for these terms."""
+        mean, spread = self.usual(terms)
+        reach = _WITHIN * _REACH * spread
+        return begin._replace(theta=np.clip(begin.theta, mean - reach, mean + reach))
 
     def _highest(self, terms: Terms, begins: Sequence[Begin]) -> Begin:
         """The one that is most probable."""
