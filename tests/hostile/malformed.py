@@ -358,6 +358,19 @@ def _values() -> None:
     case("KernelPrograms", gf.KernelPrograms, grammar=("nothing", gf.Grammar()), particles=("count", 5),
          space=("none", None), answers=("none", None), moves=("nothing", gf.Moves()), threshold=("nothing", 0.5),
          inference=("none", None), searches=("count", 1), also={"space": {"space"}})  # fmt: skip
+    case("Additive", gf.Additive, terms=("nothing", [(0,), (1,)]), lengthscale=("positive parameter", 1.0),
+         variance=("positive parameter", 1.0), profile=("nothing", "SE"),
+         also={"terms": {"words", "series of text"}})  # fmt: skip
+    case("Partitions", gf.Partitions, space=("none", SPACE), chain=("count", 5), form=("nothing", "partitions"),
+         profile=("nothing", "SE"), evidence=("nothing", "bic"), prior=("nothing", "blocks"),
+         lengthscales=("nothing", "each"), moves=("nothing", "all"), burn=("count or 0", 3), by=("nothing", "chain"),
+         given=("none", None), inference=("none", None), also={"space": {"space"}})  # fmt: skip
+    case("minimise", gf.minimise, function=("callable", sum), space=("nothing", [(0.0, 1.0), (0.0, 1.0)]),
+         evaluations=("count", 1), maximise=("flag", False), noise=("not negative", 0.1), initial=("none", 1),
+         seed=("seed", 0), model=("gp", None), goal=("none", None), workers=("count", 1), processes=("flag", False),
+         journal=("none", None), callback=("none", None),
+         also={"space": {"space"}, "model": {"None"}, "noise": {"None"}, "callback": {"function"},
+               "initial": {"0", "int64(3)"}})  # fmt: skip
     case("ProgramGrid", gf.ProgramGrid, programs=("nothing", ["(SE 0.2)", "(LIN 0.1)", "(C 1.0)"]),
          prior=("none", None), noise=("positive parameter", 0.1), space=("none", None), inference=("none", None),
          also={"space": {"space"}, "noise": {"1.5", "int64(3)", *uneven}})  # fmt: skip
