@@ -187,6 +187,13 @@ def test_without_a_space_there_are_no_dimensions():
         gf.Partitions(SPACE).condition(gf.Data().add(LAB, [[1.0]], [2.0]))
 
 
+def test_what_is_no_data_and_groups_that_are_none_are_refused():
+    with pytest.raises(gf.InvalidInput, match="data"):
+        gf.Partitions(SPACE).condition({"a": [1.0]})
+    with pytest.raises(gf.InvalidInput, match="given"):
+        gf.Partitions(given=3)
+
+
 def test_words():
     names = ["a", "b", "c"]
     assert described(np.eye(3), names) == "No two dimensions act together."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gainful.beliefs.partitions.chain import Explains
 from gainful.beliefs.partitions.evidence import LEAST, LEVEL, Additively, Begin, Expected, Fit, pairwise
-from gainful.beliefs.programs.reading import labels_of, noisy
+from gainful.beliefs.programs.reading import labels_of, noisy, read_numbers
 from gainful.coordinates import Coordinates
 from gainful.data import Data
 from gainful.hyper.defaults import NOISE, Scale, scale_of
@@ -92,24 +92,16 @@ class Reading:
 
     def _numbers(self, data: Data) -> Additively:
         seen = np.concatenate([self.coordinates(np.asarray(batch.X, dtype=float)) for batch in data.batches])
-        y, sd, own = [], [], []
-        for batch in data.batches:
-            values = batch.answers if batch.answers.ndim == 1 else batch.answers[:, 0]
-            channel = batch.instrument.channel()
-            assert channel is not None
-            known = batch.answers[:, 1] if batch.answers.ndim > 1 else np.full(len(batch), channel.noise)
-            at = self.labels.index(batch.instrument.label) if batch.instrument.label in self.labels else -1
-            y.append((values - self.scale.centre) / self.scale.spread)
-            sd.append(np.zeros(len(batch)) if at >= 0 else known / self.scale.spread)
-            own.append(np.full(len(batch), at, dtype=np.intp))
+        values, sd, own = read_numbers(data, self.labels)
+        centre, spread = self.scale.centre, self.scale.spread
         each = [
             seen[:, list(own_columns)] / width
             for own_columns, width in zip(self.form.columns, self.widths, strict=True)
         ]
         categories = [d in self.form.categories for d in range(self.dimensions)]
         return Additively(
-            pairwise(each, categories), np.concatenate(y), np.concatenate(sd) ** 2, np.concatenate(own),
-            self.expected, self.profile, self.rule, self.shared,
+            pairwise(each, categories), (values - centre) / spread, (sd / spread) ** 2, own, self.expected,
+            self.profile, self.rule, self.shared,
         )  # fmt: skip
 
     @property

@@ -24,6 +24,7 @@ from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments.base import Instrument
 from gainful.kernels.additive import PROFILES, Terms
+from gainful.kernels.base import Constant
 from gainful.numerics.threads import one_blas_thread
 from gainful.process import Process
 from gainful.space import Places, coordinates_of, require_places
@@ -105,6 +106,9 @@ class Partitions(Learner):
         apart = self.lengthscales == "each" or self.form == "partitions"
         require(apart, "lengthscales", "one for each dimension, where terms overlap", self.lengthscales, "'each'")
         method_for(Data().layout, self.inference)
+        words = isinstance(self.given, str) or listed(self.given) is not None
+        require(self.given is None or words, "given", "groups of dimensions, 'additive' or 'full'", self.given,
+                "for instance [('a', 'b'), ('c',)]")  # fmt: skip
         if self.given is not None and self.space is not None:
             object.__setattr__(self, "given", _as_terms(self.given, _names(self.space)))
 
@@ -176,16 +180,12 @@ class Partitions(Learner):
         return self._followed(self._target(reading, data, start), start, as_rng(rng))
 
     def _reading(self, data: Data, instruments: Used) -> tuple[Reading, Data]:
+        place, shared = self._place, self.lengthscales == "term"
+        data = Process(Constant(), space=place).fitting(data)
         several = (*instruments, *data.instruments)
         outputs = any(each.outputs is not None for each in several)
         require(not outputs, "instruments", "instruments that see one function", "outputs", "a model for each output")
         known: Mapping[str, Instrument] = {each.label: each for each in several}
-        place, shared = self._place, self.lengthscales == "term"
-        names = getattr(place, "names", None)
-        if data.dimensions not in (None, len(names or ())):
-            expected = f"places with {len(names or ())} coordinates, like the space"
-            require(False, "data", expected, data.dimensions, "match them")
-        data = data if names is None else data.called(names, place)
         return Reading.of(place, data, known, self.profile, self.evidence, shared, self.inference), data
 
     def _target(self, reading: Reading, data: Data, start: Start) -> Target:
@@ -260,8 +260,8 @@ class Partitions(Learner):
         return Parts((self._part(reading, terms, np.round(theta, _DECIMALS), 0.0),))
 
     def believe(self, parts: Parts, data: Data, instruments: Used) -> PartitionBelief:
-        known = {each.label: each for each in (*instruments, *data.instruments)}
         reading, data = self._reading(data, instruments)
+        known = {each.label: each for each in (*instruments, *data.instruments)}
         terms, used, models = [], [], []
         for part in parts.parts:
             own = {label: with_own(each, part.instruments.get(label)) for label, each in known.items()}

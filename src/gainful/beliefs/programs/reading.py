@@ -71,18 +71,9 @@ class Reader:
 
     def _numbers(self, data: Data, order: NDArray[np.intp]) -> Numbers:
         X = np.concatenate([self.seen(batch.X) for batch in data.batches])
-        y, sd, own = [], [], []
-        for batch in data.batches:
-            values = batch.answers if batch.answers.ndim == 1 else batch.answers[:, 0]
-            channel = batch.instrument.channel()
-            assert channel is not None
-            known = batch.answers[:, 1] if batch.answers.ndim > 1 else np.full(len(batch), channel.noise)
-            at = self.labels.index(batch.instrument.label) if batch.instrument.label in self.labels else -1
-            y.append(self.units.answers(values))
-            sd.append(np.zeros(len(batch)) if at >= 0 else known / self.units.spread)
-            own.append(np.full(len(batch), at, dtype=np.int64))
-        fixed = np.concatenate(sd)[order] ** 2
-        return Numbers(np.ascontiguousarray(X[order]), np.concatenate(y)[order], fixed, np.concatenate(own)[order])
+        values, sd, own = read_numbers(data, self.labels)
+        fixed = (sd[order] / self.units.spread) ** 2
+        return Numbers(np.ascontiguousarray(X[order]), self.units.answers(values)[order], fixed, own[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +154,21 @@ class Sited:
             ).log_evidence
         except NumericalError:
             return -np.inf
+
+
+def read_numbers(data: Data, labels: Sequence[str]) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Of answers that are numbers: the values, the noise of each where it is stated and 0 where it is learned, and the
+    number of its noise among those that are, or −1; (N,) each."""
+    values, sd, own = [], [], []
+    for batch in data.batches:
+        values.append(batch.answers if batch.answers.ndim == 1 else batch.answers[:, 0])
+        channel = batch.instrument.channel()
+        assert channel is not None
+        known = batch.answers[:, 1] if batch.answers.ndim > 1 else np.full(len(batch), channel.noise)
+        at = labels.index(batch.instrument.label) if batch.instrument.label in labels else -1
+        sd.append(np.zeros(len(batch)) if at >= 0 else known)
+        own.append(np.full(len(batch), at, dtype=np.int64))
+    return np.concatenate(values), np.concatenate(sd), np.concatenate(own)
 
 
 def labels_of(instruments: Mapping[str, Instrument]) -> tuple[str, ...]:
