@@ -11,6 +11,7 @@ from scipy.special import ndtr
 import gainful as gf
 from gainful.hearing import FREQUENCIES, Heard, HearingTest, Listener, Population, Tone, believe, expected_listeners
 from gainful.hearing.among import Among
+from gainful.hearing.belief import _believe
 from gainful.hearing.scenarios import scenarios
 from gainful.hearing.settling import GRID, settle
 
@@ -30,7 +31,7 @@ def chance(thresholds, which, levels, spread=4.0, guess=0.05, lapse=0.03):
 
 def answer(which, levels, yes):
     rate = np.array([TOLD["guess"] if yes else TOLD["lapse"]])
-    return Among((0, 1), which, np.array(levels), yes, np.array([4.0]), rate, np.array([0.92]))
+    return Among(np.array([[0, 1]]), which, np.array([levels]), yes, np.array([4.0]), rate, np.array([0.92]))
 
 
 def covariance(rho):
@@ -208,3 +209,92 @@ def test_sets_that_are_none_are_refused(given, words):
 def test_more_than_three_tones_together_are_refused():
     with pytest.raises(gf.InvalidInput, match="at most 3"):
         HearingTest(together=4)
+
+
+def three_places() -> Population:
+    """One class of ears with three frequencies, as steep as impaired ones."""
+    sd = np.array([12.0, 14.0, 16.0])
+    cov = np.exp(-0.5 * np.subtract.outer(range(3), range(3)) ** 2 / 1.5**2) * np.outer(sd, sd)
+    both = np.kron(np.eye(2), cov)
+    middle = np.array([45.0, 55.0, 65.0])
+    return Population(np.array([2e3, 4e3, 8e3]), np.ones(1), np.tile(middle, 2)[None], both[None], 1.0, names=("one",))
+
+
+# As a test of three tones at a time went with somebody whose thresholds are 65, 65 and 90: the answers tell first what
+# is not heard, and each yes may be any tone's.
+TRIALS = [
+    ((20, 25, 30), False), ((35, 45, 50), False), ((50, 60, 60), False), ((60, 70, 75), True), ((60, 65, 70), False),
+    ((65, 60, 80), True), ((60, 75, 80), True), ((60, 65, 85), False), ((65, 70, 85), True), ((60, 65, 90), True),
+    ((70, 50, 80), True), ((65, 55, 90), False), ((55, 70, 80), True), ((60, 60, 95), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("trials", [4, 9, 14])
+def test_many_answers_among_three_places_settle_near_integration(trials):
+    listeners, population = expected_listeners(**TOLD), three_places()
+    heard = [Heard(tuple(Tone(f, float(a)) for f, a in zip((2e3, 4e3, 8e3), levels, strict=True)), yes)
+             for levels, yes in TRIALS[:trials]]  # fmt: skip
+    belief = believe(population, listeners, heard)  # a class that is not settled would be warned of
+    step = np.arange(-20.0, 141.0, 2.0)
+    t = np.stack(np.meshgrid(step, step, step, indexing="ij"))
+    cov = population.curves([2e3, 4e3, 8e3], [0, 0, 0]).cov[0]
+    off = t - np.array([45.0, 55.0, 65.0])[:, None, None, None]
+    p = np.exp(-0.5 * np.einsum("iabc,ij,jabc->abc", off, np.linalg.inv(cov), off))
+    p = p / p.sum()
+    for levels, yes in TRIALS[:trials]:
+        one = chance(t, (0, 1, 2), levels)
+        p = p * (one if yes else 1 - one)
+    assert belief.log_evidence == pytest.approx(np.log(p.sum()), abs=0.15)
+    p = p / p.sum()
+    mean = np.einsum("iabc,abc->i", t, p)
+    sd = np.sqrt(np.einsum("iabc,abc->i", t**2, p) - mean**2)
+    assert np.all(np.abs(belief.mean([2e3, 4e3, 8e3]) - mean) < 0.25 * sd)
+    found = np.sqrt(np.diagonal(belief.settled.cov[0]))
+    assert found == pytest.approx(sd, rel=0.25)
+
+
+def test_a_belief_is_a_function_of_the_answers_alone():
+    """Answer by answer or all at once, to the byte: a test that is gone on with asks for the same tones."""
+    listeners, population = expected_listeners(), three_places()
+    heard = [Heard((Tone(4e3, 50.0),), False)]
+    heard += [Heard(tuple(Tone(f, float(a)) for f, a in zip((2e3, 8e3), levels[::2], strict=True)), yes)
+              for levels, yes in TRIALS[:5]]  # fmt: skip
+    heard += [Heard((Tone(2e3, 70.0),), True)]
+    by_one = None
+    for n in range(len(heard) + 1):
+        by_one = believe(population, listeners, heard[:n], earlier=by_one)
+    at_once = believe(population, listeners, heard)
+    assert by_one.log_evidence == at_once.log_evidence
+    np.testing.assert_array_equal(by_one.marginals([2e3, 4e3, 8e3]), at_once.marginals([2e3, 4e3, 8e3]))
+
+
+# A real ear with thresholds of 65 dB up to 4 kHz, 90 and 95 above it, tested by three tones at a time.
+STEEP = [
+    ("8000:25 4000:15 6000:25", False), ("3000:35 6000:45 4000:40", False), ("2000:40 6000:50 3000:45", False),
+    ("1000:35 1000:35 500:30", False), ("6000:75 4000:65 8000:75", True), ("500:45 1000:45 500:45", False),
+    ("2000:55 4000:55 3000:55", False), ("500:55 1000:55 500:55", False), ("8000:75 8000:75 8000:75", False),
+    ("3000:65 3000:65 2000:65", True), ("500:65 500:65 1000:60", True), ("6000:70 6000:70 6000:70", False),
+    ("8000:85 8000:85 8000:85", False), ("6000:80 6000:80 6000:80", False), ("8000:95 8000:95 8000:95", True),
+    ("4000:65 4000:65 4000:65", False), ("4000:70 4000:70 4000:70", True), ("1000:60 1000:60 1000:60", False),
+    ("2000:60 2000:60 2000:60", False), ("6000:85 6000:85 6000:85", True), ("6000:80 6000:80 6000:80", True),
+    ("2000:65 2000:65 2000:65", False), ("1000:65 1000:65 1000:65", True), ("6000:80 6000:80 6000:75", False),
+]  # fmt: skip
+
+
+def test_contradicting_answers_of_a_steep_loss_settle_where_samples_lie():
+    """Means and standard deviations of 50,000 elliptical slice samples under the two classes that remain."""
+    heard = [Heard(tuple(Tone(*map(float, each.split(":"))) for each in tones.split()), yes) for tones, yes in STEEP]
+    test = HearingTest(spread=4.0, guess=0.02, lapse=0.02)
+    belief = _believe(test.population, expected_listeners(4.0, 0.02, 0.02), heard, None, None)  # from nothing: harder
+    sampled = {
+        13: ((92.8, 68.9, 83.6, 65.1, 72.2, 65.3, 63.9), (4.6, 3.9, 2.5, 6.1, 4.8, 3.5, 5.3)),
+        10: ((92.0, 68.9, 83.8, 63.4, 72.6, 65.8, 59.7), (4.1, 3.5, 2.6, 4.3, 5.1, 3.9, 4.6)),
+    }
+    assert belief.classes[list(sampled)].sum() > 0.95
+    asked = [frequency for frequency, _ in belief.tested]
+    assert asked == [8000.0, 4000.0, 6000.0, 3000.0, 2000.0, 1000.0, 500.0]
+    for row, (mean, sd) in sampled.items():
+        assert belief.settled.residual[row] < 1e-4
+        mass = belief.settled.marginal[row]
+        np.testing.assert_array_less(np.abs(mass @ GRID - mean), 0.3 * np.array(sd))
+        np.testing.assert_allclose(np.sqrt(mass @ GRID**2 - (mass @ GRID) ** 2), sd, rtol=0.2)

@@ -22,13 +22,17 @@ Array = NDArray[np.float64]
 
 
 class Among(NamedTuple):
-    """An answer: the numbers of the places (d,), at which of them each tone was (k,), and its level.
+    """Answers of one pattern: A of them, each about d places, with k tones of which `which` says at what place.
 
-    Under each of P classes and listeners, (P,): the spread, the rate of careless answers like this one, and the share
-    of careful ones.
+    places  numbers of the places, (A, d)
+    which   at which of them each tone was, (k,)
+    levels  of the tones, (A, k)
+    yes     whether any tone was heard, the same for all
+    Under each of P classes and listeners, (P,): the spread, the rate of careless answers like these, and the share of
+    careful ones.
     """
 
-    places: tuple[int, ...]
+    places: NDArray[np.intp]
     which: tuple[int, ...]
     levels: Array
     yes: bool
@@ -41,17 +45,21 @@ class Among(NamedTuple):
         return self._replace(spread=self.spread[rows], careless=self.careless[rows], careful=self.careful[rows])
 
     def log_partition(self, mean: Array, cov: Array) -> tuple[Array, Array, Array]:
-        """log P(answer) for thresholds N(mean, cov), (P, d) and (P, d, d), its gradient and its Hessian in the mean."""
-        which, unit = np.array(self.which), self.spread[:, None]
-        at = (self.levels - mean[:, which]) / unit
-        seen = cov[:, which[:, None], which] / unit[..., None] ** 2 + np.eye(len(which))
+        """log P(answer) for thresholds N(mean, cov), (P, A, d) and (P, A, d, d), its gradient and its Hessian in the
+        mean."""
+        P, A, d = mean.shape
+        k, which = len(self.which), np.array(self.which)
+        spread, careless, careful = (np.repeat(each, A) for each in self[4:])
+        unit = spread[:, None]
+        at = ((self.levels - mean[:, :, which]).reshape(-1, k)) / unit
+        seen = cov[:, :, which[:, None], which].reshape(-1, k, k) / unit[..., None] ** 2 + np.eye(k)
         logs = (log_any_above if self.yes else log_mvn_cdf)(-at, seen)
         with np.errstate(divide="ignore"):
-            log_z = np.logaddexp(np.log(self.careless), np.log(self.careful) + logs)
+            log_z = np.logaddexp(np.log(careless), np.log(careful) + logs)
         gradient, hessian = orthant_slopes(at, seen, log_z)
         # A tone is heard less well the higher its threshold, and tones at one place have one threshold.
-        sign = (self.careful * (-1.0 if self.yes else 1.0))[:, None]
-        place = np.equal.outer(which, np.arange(len(self.places))).astype(float)
+        sign = (careful * (-1.0 if self.yes else 1.0))[:, None]
+        place = np.equal.outer(which, np.arange(d)).astype(float)
         slope = -sign * (gradient @ place) / unit
-        second = (sign / unit**2)[..., None] * (place.T @ hessian @ place)
-        return np.asarray(log_z), slope, second - slope[:, :, None] * slope[:, None, :]
+        second = (sign / unit**2)[..., None] * (place.T @ hessian @ place) - slope[:, :, None] * slope[:, None, :]
+        return log_z.reshape(P, A), slope.reshape(P, A, d), second.reshape(P, A, d, d)

@@ -190,8 +190,9 @@ class HearingTest:
         """Whether a tone was heard, or any of several: those that were asked for, or others that were played."""
         new = self._read(tones, heard)
         self._write([_as_record(new)])
+        earlier = self.belief
         self._heard.append(new)
-        self._belief = believe(self.population, self._listeners, self._heard, self.age)
+        self._belief = believe(self.population, self._listeners, self._heard, self.age, earlier)
 
     def _read(self, tones: Any, heard: Any) -> Heard:
         """An answer, checked."""

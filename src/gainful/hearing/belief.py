@@ -272,15 +272,53 @@ class ThresholdBelief:
 
 
 def believe(
-    population: Population, listeners: Listeners, heard: Sequence[Heard], age: float | None = None
+    population: Population,
+    listeners: Listeners,
+    heard: Sequence[Heard],
+    age: float | None = None,
+    earlier: ThresholdBelief | None = None,
 ) -> ThresholdBelief:
-    """What is believed after these answers, from all of them at once: a test that is gone on with asks for the same
-    tones."""
-    sounded = [(tuple(tone for tone in tones if tone.level is not None), yes) for tones, yes in heard]
+    """What is believed after these answers, and a function of them alone: a test that is gone on with asks for the same
+    tones. `earlier`, what was believed before the last answer, saves time.
+
+    Answers at single places are taken all at once. Sites of answers among several places settle in few sweeps from
+    those without the last answer, and in many or never from nothing: they are found answer by answer.
+    """
+    joint = [n for n, each in enumerate(heard) if len({tone[::2] for tone in _sounded(each)}) > 1]
+    if not joint:
+        earlier = None
+    elif earlier is None:
+        for n in range(joint[0], len(heard)):
+            earlier = _believe(population, listeners, heard[:n], age, earlier if n > joint[0] else None)
+    found = _believe(population, listeners, heard, age, earlier)
+    astray = float(found.weights.ravel()[found.settled.residual > _LOOSE].sum())
+    if astray > _UNSETTLED:
+        warnings.warn(
+            f"classes of ears that weigh {astray:.1%} are not settled: the answers contradict each other there; "
+            "thresholds may be off by a few dB until more tones are played",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _sounded(heard: Heard) -> tuple[Tone, ...]:
+    return tuple(tone for tone in heard.tones if tone.level is not None)
+
+
+def _believe(
+    population: Population,
+    listeners: Listeners,
+    heard: Sequence[Heard],
+    age: float | None,
+    earlier: ThresholdBelief | None,
+) -> ThresholdBelief:
+    """By all answers, from where the sites of an earlier belief were."""
+    sounded = [(_sounded(each), each.yes) for each in heard]
     tested = tuple(dict.fromkeys(_Place(tone.frequency, tone.ear) for tones, _ in sounded for tone in tones))
     K, Q, T = population.classes, len(listeners.weight), len(tested)
     log_likelihood, alone = np.zeros((Q, T, len(GRID))), np.zeros(Q)
-    among = []
+    among: dict[tuple[tuple[int, ...], bool], list[tuple[list[int], Array]]] = {}
     for tones, yes in sounded:
         at = [tested.index(_Place(tone.frequency, tone.ear)) for tone in tones]
         levels = np.array([tone.level for tone in tones], dtype=float)
@@ -290,33 +328,33 @@ def believe(
         elif len(set(at)) == 1:
             log_likelihood[:, at[0]] += listeners.log_answer(levels[:, None] - GRID, yes)
         else:
-            among.append(_among(at, levels, yes, listeners, K))
+            places = list(dict.fromkeys(at))
+            pattern = tuple(places.index(each) for each in at), yes
+            among.setdefault(pattern, []).append((places, levels))
     curves = _curves(population, tested)
     parts = np.repeat(np.arange(K), Q)
     with np.errstate(divide="ignore"):
         prior = np.log(population.at_age(age))[:, None] + np.log(listeners.weight) + alone
     like = np.tile(log_likelihood, (K, 1, 1))
-    settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel(), among)
+    sites = None if earlier is None else earlier.settled.sites
+    settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel(), _among(among, listeners, K), sites)
     logs = prior + settled.log_evidence.reshape(K, Q)
     log_evidence = float(logsumexp(logs))
     weights = np.exp(logs - log_evidence)
-    astray = float(weights.ravel()[settled.residual > _LOOSE].sum())
-    if astray > _UNSETTLED:
-        warnings.warn(
-            f"classes of ears that weigh {astray:.1%} are not settled: the answers contradict each other there; "
-            "thresholds may be off by a few dB until more tones are played",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
     return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
 
 
-def _among(at: Sequence[int], levels: Array, yes: bool, listeners: Listeners, classes: int) -> Among:
-    """An answer to tones at several places, under every class and listener."""
-    places = tuple(dict.fromkeys(at))
-    which = tuple(places.index(each) for each in at)
+def _among(
+    answers: dict[tuple[tuple[int, ...], bool], list[tuple[list[int], Array]]], listeners: Listeners, classes: int
+) -> list[Among]:
+    """Answers to tones at several places by their patterns, in the order in which those came up, under every class and
+    listener."""
     spread, guess, lapse = (np.tile(each, classes) for each in (listeners.spread, listeners.guess, listeners.lapse))
-    return Among(places, which, levels, yes, spread, guess if yes else lapse, 1.0 - guess - lapse)
+    out = []
+    for (which, yes), some in answers.items():
+        places, levels = (np.array(each) for each in zip(*some, strict=True))
+        out.append(Among(places, which, levels, yes, spread, guess if yes else lapse, 1.0 - guess - lapse))
+    return out
 
 
 def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> list[_Place]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gainful.hearing.among import Among
 
-__all__ = ["GRID", "Settled", "settle"]
+__all__ = ["GRID", "Settled", "Sites", "settle"]
 
 Array = NDArray[np.float64]
 
@@ -31,9 +31,11 @@ _SPACING = float(GRID[1] - GRID[0])
 _LOG_SPACING = float(np.log(_SPACING))
 _SWEEPS, _TOLERANCE = 80, 1e-4
 _FREE = 2  # sweeps in which sites go all the way
+_PATIENCE = 30  # sweeps after which sites may only narrow the belief
 _LEAST = 0.1  # of the way
 _FOR_ALL = 6  # sweeps that every class and listener gets
 _NEGLIGIBLE = 8.0  # nats
+_WILD = 1.0  # standard deviations that moments still move by: the evidence says nothing yet
 _NARROWEST = 0.05 * _SPACING**2  # a variance below which the grid says nothing
 _ROOT = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -41,7 +43,7 @@ _ROOT = 0.5 * float(np.log(2.0 * np.pi))
 class Settled(NamedTuple):
     """Under each of P classes and listeners: what the sites say together, precisions (P, T, T) and shifts (P, T); means
     and covariance of the deviations from the class's mean (P, T) and (P, T, T), the marginals on the grid (P, T, G),
-    the log evidence (P,), and how far moments still moved in the last sweep, in standard deviations (P,)."""
+    the log evidence (P,), how far moments still moved in the last sweep, in standard deviations (P,), and the sites."""
 
     precision: Array
     shift: Array
@@ -50,24 +52,49 @@ class Settled(NamedTuple):
     marginal: Array
     log_evidence: Array
     residual: Array
+    sites: Sites
 
 
-class _Sites(NamedTuple):
-    """Of the places, precisions and shifts (P, T) each; of the answers among d places, (P, d, d) and (P, d) each."""
+class Sites(NamedTuple):
+    """Of the places, precisions and shifts (P, T) each; of A answers of one pattern among d places, (P, A, d, d) and
+    (P, A, d) each, in lists; and where sites are kept from widening the belief, (P,)."""
 
     precision: Array
     shift: Array
     joint: list[Array]
     push: list[Array]
+    cautious: NDArray[np.bool_]
 
-    def take(self, rows: NDArray[np.intp]) -> _Sites:
+    @classmethod
+    def grown(cls, P: int, T: int, among: Sequence[Among], earlier: Sites | None) -> Sites:
+        """For these places and answers: as they were earlier, and new ones say nothing yet."""
+        shapes = [(P, *each.places.shape) for each in among]
+        joint, push = [np.zeros((*shape, shape[-1])) for shape in shapes], [np.zeros(shape) for shape in shapes]
+        new = cls(np.zeros((P, T)), np.zeros((P, T)), joint, push, np.zeros(P, dtype=bool))
+        if earlier is not None:
+            known = earlier.shift.shape[1]
+            new.precision[:, :known], new.shift[:, :known] = earlier.precision, earlier.shift
+            new.cautious[:] = earlier.cautious
+            for mine, theirs in zip((*joint, *push), _padded(earlier, len(among)), strict=True):
+                if theirs is not None:
+                    mine[:, : theirs.shape[1]] = theirs
+        return new
+
+    def take(self, rows: NDArray[np.intp]) -> Sites:
         joint, push = ([each[rows] for each in some] for some in (self.joint, self.push))
-        return _Sites(self.precision[rows], self.shift[rows], joint, push)
+        return Sites(self.precision[rows], self.shift[rows], joint, push, self.cautious[rows])
 
-    def put(self, rows: NDArray[np.intp], some: _Sites) -> None:
-        self.precision[rows], self.shift[rows] = some.precision, some.shift
+    def put(self, rows: NDArray[np.intp], some: Sites) -> None:
+        self.precision[rows], self.shift[rows], self.cautious[rows] = some.precision, some.shift, some.cautious
         for mine, theirs in zip((*self.joint, *self.push), (*some.joint, *some.push), strict=True):
             mine[rows] = theirs
+
+    def restrain(self, rows: NDArray[np.bool_]) -> None:
+        """From now on these may only narrow the belief, whatever their moments are: what widens it is left out."""
+        self.cautious[rows] = True
+        self.precision[rows] = np.maximum(self.precision[rows], 0.0)
+        for joint in self.joint:
+            joint[rows] = _narrowing(joint[rows])
 
     def together(self, among: Sequence[Among]) -> tuple[Array, Array]:
         """What they say about all places, (P, T, T) and (P, T)."""
@@ -75,46 +102,59 @@ class _Sites(NamedTuple):
         every = np.arange(self.shift.shape[1])
         precision[:, every, every] = self.precision
         for each, joint, push in zip(among, self.joint, self.push, strict=True):
-            at = np.array(each.places)
-            precision[:, at[:, None], at] += joint
-            shift[:, at] += push
+            for a, at in enumerate(each.places):
+                precision[:, at[:, None], at] += joint[:, a]
+                shift[:, at] += push[:, a]
         return precision, shift
 
 
+def _padded(sites: Sites, groups: int) -> list[Array | None]:
+    """Sites of answers, with nothing for patterns that are new."""
+    new = [None] * (groups - len(sites.joint))
+    return [*sites.joint, *new, *sites.push, *new]
+
+
 def settle(
-    centre: Array, cov: Array, log_likelihood: Array, log_prior: Array | None = None, among: Sequence[Among] = ()
+    centre: Array,
+    cov: Array,
+    log_likelihood: Array,
+    log_prior: Array | None = None,
+    among: Sequence[Among] = (),
+    earlier: Sites | None = None,
 ) -> Settled:
     """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G), and answers among places.
 
     With `log_prior` (P,), what hardly weighs anything is not followed to its end: classes that the answers contradict
-    are those that settle slowly.
+    are those that settle slowly. With `earlier`, sites of the first places and answers begin where they were.
 
     >>> flat = settle(np.zeros((1, 1)), np.full((1, 1, 1), 25.0), np.zeros((1, 1, len(GRID))))
     >>> bool(abs(flat.log_evidence[0]) < 1e-12), flat.cov[0, 0, 0].round(9).item()
     (True, 25.0)
     """
     P, T = centre.shape
-    wide = [len(each.places) for each in among]
-    sites = _Sites(np.zeros((P, T)), np.zeros((P, T)), [np.zeros((P, d, d)) for d in wide],
-                   [np.zeros((P, d)) for d in wide])  # fmt: skip
-    log_z, marginal, moved = np.zeros((P, T + len(wide))), np.empty((P, T, len(GRID))), np.full(P, np.inf)
-    active, damping = np.arange(P), np.ones(P)
+    sites = Sites.grown(P, T, among, earlier)
+    answers = sum(len(each.places) for each in among)
+    log_z, marginal, moved = np.zeros((P, T + answers)), np.empty((P, T, len(GRID))), np.full(P, np.inf)
+    active, damping = np.arange(P), np.full(P, 0.5 if among else 1.0)
     for number in range(_SWEEPS):
         some, theirs = sites.take(active), [each.take(active) for each in among]
+        if number == _PATIENCE:
+            some.restrain(np.ones(len(active), dtype=bool))
         found = _sweep(centre[active], cov[active], log_likelihood[active], some, theirs, damping[active])
         sites.put(active, some)
-        if number >= _FREE:
+        if number >= _FREE or among:
             damping[active] = _damped(damping[active], moved[active], found[2])
         log_z[active], marginal[active], moved[active] = found
         active = active[moved[active] > _TOLERANCE]
-        if number + 1 == _FOR_ALL and log_prior is not None:
+        if number + 1 == (2 * _FOR_ALL if among else _FOR_ALL) and log_prior is not None:
             weight = log_prior + _evidence(cov, *sites.together(among), log_z)[0]
-            active = active[weight[active] > weight.max() - _NEGLIGIBLE]
+            wild = moved[active] > (_WILD if among else np.inf)
+            active = active[(weight[active] > weight.max() - _NEGLIGIBLE) | wild]
         if not len(active):
             break
     said = sites.together(among)
     evidence, m, S = _evidence(cov, *said, log_z)
-    return Settled(*said, m, S, marginal, evidence, moved)
+    return Settled(*said, m, S, marginal, evidence, moved, sites)
 
 
 def _evidence(cov: Array, precision: Array, shift: Array, log_z: Array) -> tuple[Array, Array, Array]:
@@ -132,7 +172,7 @@ def _damped(damping: Array, before: Array, now: Array) -> Array:
 
 
 def _sweep(
-    centre: Array, cov: Array, log_likelihood: Array, sites: _Sites, among: Sequence[Among], damping: Array
+    centre: Array, cov: Array, log_likelihood: Array, sites: Sites, among: Sequence[Among], damping: Array
 ) -> tuple[Array, Array, Array]:
     """Each site in its turn, changed in place: log Ẑ of the tilted distributions over what the sites say there, of the
     places and then of the answers among them (P, T + A), the tilted distributions on the grid (P, T, G), and how far
@@ -140,7 +180,7 @@ def _sweep(
     precision, shift = sites.precision, sites.shift
     P, T = centre.shape
     S, m = _believed(cov, *sites.together(among))
-    log_z, marginal, moved = np.zeros((P, T + len(among))), np.empty((P, T, len(GRID))), np.zeros(P)
+    log_z, marginal, moved = [np.zeros((P, T))], np.empty((P, T, len(GRID))), np.zeros(P)
     for j in range(T):
         off, v = GRID - centre[:, j, None], S[:, j, j]
         left = 1.0 / v - precision[:, j]
@@ -155,13 +195,16 @@ def _sweep(
         mean = np.einsum("pg,pg->p", weight, off)
         spread = np.maximum(np.einsum("pg,pg,pg->p", weight, off, off) - mean**2, _NARROWEST)
         marginal[:, j] = weight
-        new, pull = 1.0 / spread - 1.0 / cavity, mean / spread - at / cavity
+        new = 1.0 / spread - 1.0 / cavity
+        new = np.where(sites.cautious, np.maximum(new, 0.0), new)
+        whole = 1.0 / cavity + new
+        pull = mean * whole - at / cavity
         # Without a proper cavity the site is taken off, and found anew from the others; what would leave no proper
         # belief goes half-way to its limit.
         wanted = np.where(proper, damping * (new - precision[:, j]), -precision[:, j])
         change = np.maximum(wanted, -0.5 / v)
         push = np.where(proper, damping * (pull - shift[:, j]), -shift[:, j])
-        far = np.maximum(np.abs(mean - m[:, j]) / np.sqrt(v), np.abs(spread / v - 1.0))
+        far = np.maximum(np.abs(mean - m[:, j]) / np.sqrt(v), np.abs(1.0 / (whole * v) - 1.0))
         moved = np.maximum(moved, np.where(proper, far, np.inf))
         precision[:, j] += change
         shift[:, j] += push
@@ -169,53 +212,69 @@ def _sweep(
         column, gain = S[:, :, j], 1.0 + change * v
         m = m + column * ((push - change * m[:, j]) / gain)[:, None]
         S = S - column[:, :, None] * column[:, None, :] * (change / gain)[:, None, None]
-        log_z[:, j] = top + np.log(total) + _LOG_SPACING - 0.5 * np.log(cavity) - _ROOT
-        log_z[:, j] -= _site(at, cavity, precision[:, j], shift[:, j])
-    for i, each in enumerate(among):
-        S, m, log_z[:, T + i], far = _answered(centre, S, m, each, sites.joint[i], sites.push[i], damping)
+        log_z[0][:, j] = top + np.log(total) + _LOG_SPACING - 0.5 * np.log(cavity) - _ROOT
+        log_z[0][:, j] -= _site(at, cavity, precision[:, j], shift[:, j])
+    for each, joint, push in zip(among, sites.joint, sites.push, strict=True):
+        logs, far = _answered(centre, S, m, each, joint, push, damping, sites.cautious)
+        log_z.append(logs)
         moved = np.maximum(moved, far)
-    return log_z, marginal, moved
+        S, m = _believed(cov, *sites.together(among))
+        astray = np.isinf(far) | ~(np.linalg.eigvalsh(S)[:, 0] > 0.0)
+        if astray.any():
+            sites.restrain(astray)
+            S, m = _believed(cov, *sites.together(among))
+    return np.concatenate(log_z, axis=1), marginal, moved
 
 
 def _answered(
-    centre: Array, S: Array, m: Array, answer: Among, joint: Array, push: Array, damping: Array
-) -> tuple[Array, Array, Array, Array]:
-    """The same for an answer among several places: the belief, log Ẑ over what its site says, how far it moved."""
-    at = np.array(answer.places)
-    v, here = S[:, at[:, None], at], m[:, at]
-    inverse = np.linalg.inv(v)
+    centre: Array, S: Array, m: Array, answers: Among, joint: Array, push: Array, damping: Array,
+    cautious: NDArray[np.bool_],
+) -> tuple[Array, Array]:  # fmt: skip
+    """The same for answers among several places, all at once from one belief: log Ẑ over what each site says (P, A),
+    and how far moments are from the belief's (P,)."""
+    at = answers.places
+    v, here = S[:, at[:, :, None], at[:, None, :]], m[:, at]
+    inverse = np.asarray(np.linalg.inv(v), dtype=np.float64)
     left = inverse - joint
-    proper = np.linalg.eigvalsh(left)[:, 0] > 1e-9
-    left = np.where(proper[:, None, None], left, inverse)
+    proper = np.linalg.eigvalsh(left)[..., 0] > 1e-9
+    held, matrix = proper[..., None], proper[..., None, None]
+    left = np.where(matrix, left, inverse)
     cavity = np.asarray(np.linalg.inv(left), dtype=np.float64)
-    pull = np.einsum("pij,pj->pi", inverse, here) - np.where(proper[:, None], push, 0.0)
-    middle = np.einsum("pij,pj->pi", cavity, pull)
-    log_z, slope, curvature = answer.log_partition(centre[:, at] + middle, cavity)
-    mean = middle + np.einsum("pij,pj->pi", cavity, slope)
+    pull = _times(inverse, here) - np.where(held, push, 0.0)
+    middle = _times(cavity, pull)
+    log_z, slope, curvature = answers.log_partition(centre[:, at] + middle, cavity)
+    mean = middle + _times(cavity, slope)
     spread = cavity + cavity @ curvature @ cavity
-    narrow = np.linalg.inv(0.5 * (spread + np.swapaxes(spread, 1, 2)))
-    wanted = np.where(proper[:, None, None], damping[:, None, None] * (narrow - left - joint), -joint)
-    follow = np.where(proper[:, None], damping[:, None] * (np.einsum("pij,pj->pi", narrow, mean) - pull - push), -push)
+    added = np.linalg.inv(0.5 * (spread + np.swapaxes(spread, -1, -2))) - left
+    added = np.where(cautious[:, None, None, None], _narrowing(added), added)
+    whole = left + added
+    step = damping[:, None, None]
+    wanted = np.where(matrix, step[..., None] * (added - joint), -joint)
+    follow = np.where(held, step * (_times(whole, mean) - pull - push), -push)
+    # What would leave no proper belief, were all of them to go there, goes half-way to its limit.
     root = np.linalg.cholesky(v)
-    least = np.linalg.eigvalsh(np.swapaxes(root, 1, 2) @ wanted @ root)[:, 0]
-    share = np.where(least < -0.5, 0.5 / np.maximum(-least, 0.5), 1.0)[:, None]
-    change, follow = share[:, :, None] * wanted, share * follow
-    joint += change
-    push += follow
-    sd = np.sqrt(np.diagonal(v, axis1=1, axis2=2))
-    wide = np.diagonal(spread, axis1=1, axis2=2) / sd**2
-    far = np.maximum(np.abs(mean - here) / sd, np.abs(wide - 1.0)).max(axis=1)
-    column = S[:, :, at]
-    gain = np.linalg.solve(np.eye(len(at)) + change @ v, change)
-    pushed = follow - np.einsum("pij,pj->pi", change, here)
-    m = m + np.einsum("pti,pi->pt", column, pushed - np.einsum("pij,pjk,pk->pi", gain, v, pushed))
-    S = S - column @ gain @ np.swapaxes(column, 1, 2)
-    whole = left + joint
-    total = pull + push
-    site = -0.5 * (np.linalg.slogdet(cavity)[1] + np.linalg.slogdet(whole)[1])
-    site += 0.5 * np.einsum("pi,pi->p", total, np.linalg.solve(whole, total[..., None])[..., 0])
-    site -= 0.5 * np.einsum("pi,pi->p", pull, middle)
-    return S, m, log_z - site, np.where(proper, far, np.inf)
+    least = np.linalg.eigvalsh(np.swapaxes(root, -1, -2) @ wanted @ root)[..., 0] * len(at)
+    share = np.where((least < -0.5) & ~cautious[:, None], 0.5 / np.maximum(-least, 0.5), 1.0)[..., None]
+    joint += share[..., None] * wanted
+    push += share * follow
+    sd = np.sqrt(np.diagonal(v, axis1=-2, axis2=-1))
+    wide = np.diagonal(np.linalg.inv(whole), axis1=-2, axis2=-1) / sd**2
+    far = np.where(held, np.maximum(np.abs(mean - here) / sd, np.abs(wide - 1.0)), np.inf)
+    now, total = left + joint, pull + push
+    site = -0.5 * (np.linalg.slogdet(cavity)[1] + np.linalg.slogdet(now)[1])
+    site += 0.5 * np.einsum("pai,pai->pa", total, np.linalg.solve(now, total[..., None])[..., 0])
+    site -= 0.5 * np.einsum("pai,pai->pa", pull, middle)
+    return log_z - site, far.max(axis=(1, 2))
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return np.asarray(np.einsum("...ij,...j->...i", matrix, vector))
+
+
+def _narrowing(precision: Array) -> Array:
+    """Without what is negative along its own axes."""
+    along, axes = np.linalg.eigh(0.5 * (precision + np.swapaxes(precision, -1, -2)))
+    return np.asarray((axes * np.maximum(along, 0.0)[..., None, :]) @ np.swapaxes(axes, -1, -2))
 
 
 def _believed(cov: Array, precision: Array, shift: Array) -> tuple[Array, Array]:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr
-from scipy.stats import binom
+from scipy.special import bdtr, chdtrc, ndtr
 
 __all__ = ["Ranks", "rank"]
 
@@ -62,8 +61,8 @@ class Ranks:
     def band(self, level: float = 0.99) -> tuple[int, int]:
         """Between which counts a bin lies with this probability, if ranks are uniform."""
         below, above = 0.5 - level / 2.0, 0.5 + level / 2.0
-        counts = binom(len(self.values), 1.0 / self.bins)
-        return int(counts.ppf(below)), int(counts.ppf(above))
+        at_most = bdtr(np.arange(len(self.values) + 1), len(self.values), 1.0 / self.bins)
+        return int(np.searchsorted(at_most, below)), int(np.searchsorted(at_most, above))
 
     @property
     def p_value(self) -> float:
