@@ -19,7 +19,7 @@ from gainful.instruments import Instrument
 from gainful.selection import Choice, Option, choose
 from gainful.selection.scoring import Scoring
 from gainful.selection.stream import FEWEST, WINDOW, Stream, threshold
-from gainful.space import Constraint, Within, coordinates_of
+from gainful.space import Constraint, Fresh, Within, coordinates_of
 
 __all__ = ["Decision", "choice_here", "next_choice", "options", "out_of_money"]
 
@@ -91,7 +91,7 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
         latest = max(float(np.atleast_2d(place)[:, i].max()) for place in kept)
         space = space.where(Within({design.forward: (latest, None)}))
     if not design.repeat:
-        space = space.where(_Fresh(kept))
+        space = space.where(Fresh(kept))
     out = []
     for instrument in design.instruments:
         if state.affords(instrument.cost):
@@ -150,15 +150,3 @@ def choice_here(state: State, stream: Stream, here: Array) -> Choice | None:
     if mine[best] < threshold(scores, share):
         return None
     return Choice(Query(offers[best].instrument, here[0]), mine[best])
-
-
-class _Fresh:
-    """A constraint: places that no query has used."""
-
-    __name__ = "not asked before"
-
-    def __init__(self, used: list[Array]) -> None:
-        self.used = {row.tobytes() for place in used for row in np.atleast_2d(place) + 0.0}
-
-    def __call__(self, X: Array) -> NDArray[np.bool_]:
-        return np.array([row.tobytes() not in self.used for row in X + 0.0], dtype=bool)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.hearing.among import Among
+from gainful.hearing.compiled import sweep_places
 
 __all__ = ["GRID", "Settled", "Sites", "settle"]
 
@@ -28,7 +29,6 @@ Array = NDArray[np.float64]
 
 GRID = np.arange(-40.0, 141.0)  # dB HL: thresholds are between these, and known no better than to half a step
 _SPACING = float(GRID[1] - GRID[0])
-_LOG_SPACING = float(np.log(_SPACING))
 _SWEEPS, _TOLERANCE = 80, 1e-4
 _FREE = 2  # sweeps in which sites go all the way
 _PATIENCE = 30  # sweeps after which sites may only narrow the belief
@@ -37,7 +37,6 @@ _FOR_ALL = 6  # sweeps that every class and listener gets
 _NEGLIGIBLE = 8.0  # nats
 _WILD = 1.0  # standard deviations that moments still move by: the evidence says nothing yet
 _NARROWEST = 0.05 * _SPACING**2  # a variance below which the grid says nothing
-_ROOT = 0.5 * float(np.log(2.0 * np.pi))
 
 
 class Settled(NamedTuple):
@@ -177,43 +176,14 @@ def _sweep(
     """Each site in its turn, changed in place: log Ẑ of the tilted distributions over what the sites say there, of the
     places and then of the answers among them (P, T + A), the tilted distributions on the grid (P, T, G), and how far
     moments have moved (P,)."""
-    precision, shift = sites.precision, sites.shift
     P, T = centre.shape
     S, m = _believed(cov, *sites.together(among))
-    log_z, marginal, moved = [np.zeros((P, T))], np.empty((P, T, len(GRID))), np.zeros(P)
-    for j in range(T):
-        off, v = GRID - centre[:, j, None], S[:, j, j]
-        left = 1.0 / v - precision[:, j]
-        proper = left > 1e-9
-        cavity = 1.0 / np.where(proper, left, 1.0 / v)
-        at = np.where(proper, cavity * (m[:, j] / v - shift[:, j]), m[:, j])
-        logs = log_likelihood[:, j] - 0.5 * (off - at[:, None]) ** 2 / cavity[:, None]
-        top = logs.max(axis=1)
-        weight = np.exp(logs - top[:, None])
-        total = weight.sum(axis=1)
-        weight /= total[:, None]
-        mean = np.einsum("pg,pg->p", weight, off)
-        spread = np.maximum(np.einsum("pg,pg,pg->p", weight, off, off) - mean**2, _NARROWEST)
-        marginal[:, j] = weight
-        new = 1.0 / spread - 1.0 / cavity
-        new = np.where(sites.cautious, np.maximum(new, 0.0), new)
-        whole = 1.0 / cavity + new
-        pull = mean * whole - at / cavity
-        # Without a proper cavity the site is taken off, and found anew from the others; what would leave no proper
-        # belief goes half-way to its limit.
-        wanted = np.where(proper, damping * (new - precision[:, j]), -precision[:, j])
-        change = np.maximum(wanted, -0.5 / v)
-        push = np.where(proper, damping * (pull - shift[:, j]), -shift[:, j])
-        far = np.maximum(np.abs(mean - m[:, j]) / np.sqrt(v), np.abs(1.0 / (whole * v) - 1.0))
-        moved = np.maximum(moved, np.where(proper, far, np.inf))
-        precision[:, j] += change
-        shift[:, j] += push
-        # One site has moved: the belief follows by a matrix of rank one.
-        column, gain = S[:, :, j], 1.0 + change * v
-        m = m + column * ((push - change * m[:, j]) / gain)[:, None]
-        S = S - column[:, :, None] * column[:, None, :] * (change / gain)[:, None, None]
-        log_z[0][:, j] = top + np.log(total) + _LOG_SPACING - 0.5 * np.log(cavity) - _ROOT
-        log_z[0][:, j] -= _site(at, cavity, precision[:, j], shift[:, j])
+    alone, marginal, moved = np.zeros((P, T)), np.empty((P, T, len(GRID))), np.zeros(P)
+    sweep_places(
+        GRID, centre, log_likelihood, sites.precision, sites.shift, sites.cautious, damping, S, m, _NARROWEST, alone,
+        marginal, moved,
+    )  # fmt: skip
+    log_z = [alone]
     for each, joint, push in zip(among, sites.joint, sites.push, strict=True):
         logs, far = _answered(centre, S, m, each, joint, push, damping, sites.cautious)
         log_z.append(logs)
@@ -282,9 +252,3 @@ def _believed(cov: Array, precision: Array, shift: Array) -> tuple[Array, Array]
     S = np.linalg.solve(np.eye(cov.shape[1]) + cov @ precision, cov)
     S = np.asarray(0.5 * (S + np.swapaxes(S, 1, 2)), dtype=np.float64)
     return np.asarray(S), np.einsum("pij,pj->pi", S, shift)
-
-
-def _site(at: Array, cavity: Array, precision: Array, shift: Array) -> Array:
-    """log ∫ N(x; at, cavity) exp(shift x − ½ precision x²) dx."""
-    whole = 1.0 / cavity + precision
-    return -0.5 * np.log(cavity * whole) + 0.5 * ((at / cavity + shift) ** 2 / whole - at**2 / cavity)

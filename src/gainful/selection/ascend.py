@@ -19,7 +19,7 @@ from gainful.selection.chart import Chart
 from gainful.selection.limits import along_limits
 from gainful.selection.scoring import Scoring
 from gainful.selection.ties import best_first, better, first_best
-from gainful.space import Places, Restricted, Space, Within, evenly
+from gainful.space import Fresh, Places, Restricted, Space, Within, evenly
 
 __all__ = ["ascend"]
 
@@ -175,9 +175,9 @@ def _apart(queries: Array, width: Array) -> NDArray[np.bool_]:
 
 
 def boxed(space: Places) -> bool:
-    """Whether the bounds are all that limits the space."""
+    """Whether the bounds are all that limits the space, but for single places."""
     while isinstance(space, Restricted):
-        if not isinstance(space.constraint, Within):
+        if not isinstance(space.constraint, Within | Fresh):
             return False
         space = space.space
     return isinstance(space, Space)

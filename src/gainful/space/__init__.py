@@ -9,7 +9,7 @@ All give candidates, know their names and bounds, and say whether places belong 
 """
 
 from gainful.space.box import Space
-from gainful.space.constraints import Constraint, Limit, LinearLimit, Within
+from gainful.space.constraints import Constraint, Fresh, Limit, LinearLimit, Within
 from gainful.space.dimensions import At, Categorical, Integer, Proportions, Real
 from gainful.space.drawing import evenly
 from gainful.space.parts import Restricted
@@ -21,6 +21,7 @@ __all__ = [
     "At",
     "Categorical",
     "Constraint",
+    "Fresh",
     "Integer",
     "Limit",
     "LinearLimit",

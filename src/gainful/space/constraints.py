@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gainful.checks import is_number, listed, require, require_name
 from gainful.errors import InvalidInput
 
-__all__ = ["Constraint", "Limit", "LinearLimit", "Within", "column", "is_named"]
+__all__ = ["Constraint", "Fresh", "Limit", "LinearLimit", "Within", "column", "is_named"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -142,3 +142,15 @@ def column(name: str, names: Sequence[str]) -> int:
     if name not in names:
         raise InvalidInput("constraint", f"a coordinate among {list(names)}", name, "use the names of the space")
     return list(names).index(name)
+
+
+class Fresh:
+    """A constraint: places that no query has used. It leaves out single places, so that it has no edge."""
+
+    __name__ = "not asked before"
+
+    def __init__(self, used: list[Array]) -> None:
+        self.used = {row.tobytes() for place in used for row in np.atleast_2d(place) + 0.0}
+
+    def __call__(self, X: Array) -> Mask:
+        return np.array([row.tobytes() not in self.used for row in X + 0.0], dtype=bool)
