@@ -23,7 +23,7 @@ def test_names_are_the_published_ones_and_distinct():
         ivm active-svm kapoor zhu empirical-error expected-error expected-error-reduction
         expected-model-change alm alc a-optimal d-optimal e-optimal conformal
         probability-of-improvement expected-improvement log-expected-improvement
-        upper-confidence-bound max-value-entropy random random-type"""
+        upper-confidence-bound max-value-entropy best-place random random-type"""
     assert set(NAMES) == set(published.split())
     assert all(s.source and s.about and s.when and s.instruments for s in strategies())
 

@@ -205,9 +205,9 @@ def test_an_interrupted_search_reports_what_is_believed_so_far(tmp_path: Path) -
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal that Windows has not")
 def test_ctrl_c_writes_the_report_and_says_how_far_it_came(tmp_path: Path) -> None:
-    rows = [f"{month},{value}" for month, value in monthly(240)]
+    rows = [f"{month},{value}" for month, value in monthly(160)]
     table = write(tmp_path / "t.csv", "month,y", rows)
-    words = [sys.executable, "-m", "gainful", "discover", table, "--answer", "y", "--particles", "120"]
+    words = [sys.executable, "-m", "gainful", "discover", table, "--answer", "y", "--particles", "60"]
     run = subprocess.Popen(
         [*words, "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -223,5 +223,5 @@ def test_ctrl_c_writes_the_report_and_says_how_far_it_came(tmp_path: Path) -> No
     assert run.returncode == 130
     assert "Stopping after this step; Ctrl-C again stops at once." in errors
     assert re.search(r"Interrupted after \d+ % of the search", errors)
-    assert "What 240 answers show" in text
+    assert "What 160 answers show" in text
     assert "The search was interrupted" in (tmp_path / "out" / "report.html").read_text()

@@ -187,7 +187,7 @@ def test_a_second_ctrl_c_ends_what_is_under_way(tmp_path):
 def test_several_at_once_are_killed_and_go_on_as_uninterrupted(tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
-        write(folder, pause=0.1)
+        write(folder, STUDY.replace("initial = 3", "initial = 4"), pause=0.1)
     process = start(folders[1], "--workers", "3")
     wait_for(4, folders[1], process)
     process.kill()

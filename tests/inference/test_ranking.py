@@ -89,7 +89,7 @@ def test_thirty_comparisons_by_information_rank_fifty_items_better_than_random_p
         for name, goal in (("bald", gf.Learn()), ("random", gf.Random())):
             answers = np.random.default_rng(seed)
             judge = gf.Preference(noise=0.3, name="judge")
-            search = gf.Search(candidates=400)
+            search = gf.Search(candidates=150)
             campaign = gf.Campaign(gf.Pool(X), judge, gf.GP(gf.SE(0.4, 4.0)), goal, budget=30, seed=seed, search=search)
             while query := campaign.ask():
                 u, v = (utility[np.all(place == X, axis=1)][0] for place in query.place)

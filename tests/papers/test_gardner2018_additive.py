@@ -91,9 +91,7 @@ def test_pixels_are_seen_or_held_back_or_destroyed(data_folder):
 def test_a_draw_has_a_variance_of_one_for_each_block():
     rng = np.random.default_rng(0)
     several = [additive_recovery.draw(6, 40, rng) for _ in range(150)]
-    assert np.mean([np.mean(y**2) / (len(partition) + 0.01) for partition, _, y in several]) == pytest.approx(
-        1, abs=0.15
-    )
+    assert np.mean([np.mean(y**2) / len(partition) for partition, _, y in several]) == pytest.approx(1, abs=0.2)
     assert all(X.shape == (40, 6) and X.min() >= 0.0 and X.max() <= 1.0 for _, X, _ in several)
 
 
@@ -106,12 +104,16 @@ def test_recovery_is_measured_against_the_true_model(tmp_path):
         assert np.sign(row["relative"]) == np.sign(row["behind"])
         if row["strategy"] != "bag" and row["agreement"] == 1.0:
             assert row["found"] or row["strategy"] == "full"
-    for name in ("published", "own", "bag"):  # once found, always found
-        for r in (0, 1):
-            found = [row["found"] for row in rows if row["strategy"] == name and row["repetition"] == r]
-            assert found == sorted(found)
+    here = [row for row in rows if row["noise"] == 0.001]
+    for name in ("published", "own", "bag"):  # once found, always found; and what is found explains as well as itself
+        for measure in ("found", "preferred"):
+            seen = [row[measure] for row in here if row["strategy"] == name]
+            assert seen == sorted(seen)
+    assert all(row["preferred"] for row in rows if row.get("found") and row["strategy"] != "full")
     claims = experiment.claims(rows)
     assert [claim.published for claim in claims[:3]] == [0.8, None, None]
+    assert [claim.verdict for claim in claims][-1] == "measured"  # elsewhere, of the published chain alone
+    assert {row["strategy"] for row in rows if row["noise"] != 0.001} == {"full", "published"}
     assert any("bag is behind" in claim.statement for claim in claims)
     (figure,) = experiment.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000

@@ -2,6 +2,7 @@
 
 from gainful.acquisition.base import Acquisition, Normalised, PerCost, prepare, score_and_gradient, score_beyond
 from gainful.acquisition.baselines import Random, RandomType
+from gainful.acquisition.best_place import BestPlace
 from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.constrained import Constrained, Limit
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
@@ -35,6 +36,7 @@ __all__ = [
     "Acquisition",
     "ActiveSVM",
     "BALDClosedForm",
+    "BestPlace",
     "Conformal",
     "Constrained",
     "DOptimal",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,15 +39,16 @@ from gainful.numerics.memory import in_blocks
 from gainful.numerics.normal import log_pdf
 from gainful.numerics.quadrature import gauss_hermite, gauss_legendre
 
-__all__ = ["MaxValueEntropy", "entropy_lost", "values_of_best"]
+__all__ = ["Marginal", "MaxValueEntropy", "bits_of_limits", "entropy_lost", "values_of_best"]
 
 Array = NDArray[np.float64]
 
 _NATS = float(np.log(2.0))
-_HERMITE, _LEGENDRE, _ALONG = 48, 64, 24
+_HERMITE, _LEGENDRE, _ALONG = 48, 64, 64
 _ENDS = (-9.0, 7.0)  # of a: beyond them Φ log Φ is below 1e-12
 _NOISY = 0.7  # the share of noise in a reading's deviation from which the integral is over the reading itself
 _BISECTIONS = 50
+_TINY = 1e-12  # of a variance: what is left of it where f is known
 
 
 def values_of_best(mean: Array, sd: Array, count: int) -> Array:
@@ -160,46 +161,66 @@ class MaxValueEntropy:
         for part in parts_of(belief, instrument, places):
             mean, variance = part.posterior.marginals(part.instrument, part.places)
             best = np.array(ready.best[part.number])
-            total = total + part.weight * self._bits(part.instrument, mean, variance, best)
+            limits = np.broadcast_to(best[:, None], (len(best), len(mean)))
+            total = total + part.weight * bits_of_limits(part.instrument, self.sign, Marginal(mean, variance), limits)
         return np.asarray(total)
 
-    def _bits(self, instrument: Instrument, mean: Array, variance: Array, best: Array) -> Array:
-        out = np.zeros(len(mean))
-        unsure = np.flatnonzero(variance > 0.0)
-        if not unsure.size:
-            return out
-        m, v = mean[unsure], variance[unsure]
-        gamma = (best[:, None] - self.sign * m) / np.sqrt(v)
-        channel = instrument.channel()
-        if channel is not None and channel.is_number:
-            lost = entropy_lost(gamma, np.broadcast_to(v / (v + channel.noise**2), gamma.shape)).mean(axis=0)
-        else:
-            lost = self._over_answers(instrument, m, v, gamma)
-        out[unsure] = np.maximum(lost, 0.0) / _NATS
+
+class Marginal(NamedTuple):
+    """Means and variances of f at places, (M,) or (K, M)."""
+
+    mean: Array
+    variance: Array
+
+
+def bits_of_limits(
+    instrument: Instrument, sign: int, now: Marginal, limits: Array, then: Marginal | None = None
+) -> Array:
+    """What is lost in the entropy of answers, in bits, (M,), when sign · f is known to be below a limit: the mean over
+    K limits (K, M), each of which may come with what f would be `then`, before it is cut off, (K, M)."""
+    out = np.zeros(len(now.mean))
+    unsure = np.flatnonzero(now.variance > 0.0)
+    if not unsure.size:
         return out
+    here = Marginal(now.mean[unsure], now.variance[unsure])
+    top = limits[:, unsure]
+    given = Marginal(*(np.broadcast_to(each, top.shape) for each in here))
+    if then is not None:
+        given = Marginal(then.mean[:, unsure], np.clip(then.variance[:, unsure], _TINY * here.variance, here.variance))
+    gamma = (top - sign * given.mean) / np.sqrt(given.variance)
+    channel = instrument.channel()
+    if channel is not None and channel.is_number:
+        seen, before = given.variance + channel.noise**2, here.variance + channel.noise**2
+        lost = np.mean(entropy_lost(gamma, given.variance / seen) + 0.5 * np.log(before / seen), axis=0)
+    else:
+        lost = _over_answers(instrument, sign, here, given, gamma)
+    out[unsure] = np.maximum(lost, 0.0) / _NATS
+    return out
 
-    def _over_answers(self, instrument: Instrument, m: Array, v: Array, gamma: Array) -> Array:
-        """The mean divergence of what may be answered if f ≤ z from what may be answered, in nats."""
-        nodes, weights = gauss_legendre(_ALONG)
 
-        def of(part: slice) -> Array:
-            here, spread, limits = m[part], np.sqrt(v[part]), gamma[:, part]
-            answers, continuous = instrument.outcomes(here, v[part])
-            if continuous is not None:
-                expected = "one that answers with numbers, or with a few kinds of answers"
-                raise InvalidInput("instrument", expected, instrument, "KnowledgeGradient takes all of them")
-            # f below a limit, at the quantiles that the nodes stand for: (K, M, nodes)
-            shares = 0.5 * (nodes + 1.0) * ndtr(limits)[..., None]
-            f = here[:, None] + self.sign * spread[:, None] * ndtri(np.clip(shares, 1e-300, 1.0 - 1e-16))
-            now = instrument.log_partition(answers.reshape(-1, *answers.shape[2:]), np.tile(here, len(answers)),
-                                           np.tile(v[part], len(answers))).log_z.reshape(len(answers), -1)  # fmt: skip
-            then = np.stack([
-                np.exp(instrument.log_prob(np.broadcast_to(each[None, :, None], f.shape).ravel(), f.ravel()))
-                .reshape(f.shape) @ (0.5 * weights)
-                for each in answers
-            ])  # fmt: skip
-            then /= then.sum(axis=0)
-            logs = np.where(then > 0.0, np.log(np.maximum(then, 1e-300)) - now[:, None], 0.0)
-            return np.sum(then * logs, axis=0).mean(axis=0)
+def _over_answers(instrument: Instrument, sign: int, now: Marginal, given: Marginal, gamma: Array) -> Array:
+    """The mean divergence of what may be answered below the limits from what may be answered, in nats."""
+    nodes, weights = gauss_legendre(_ALONG)
 
-        return in_blocks(of, len(m), 8 * _ALONG * len(gamma) * max(instrument.levels, 2))
+    def of(part: slice) -> Array:
+        m, v = now.mean[part], now.variance[part]
+        answers, continuous = instrument.outcomes(m, v)
+        if continuous is not None:
+            expected = "one that answers with numbers, or with a few kinds of answers"
+            raise InvalidInput("instrument", expected, instrument, "KnowledgeGradient takes all of them")
+        # f below a limit, at the quantiles that the nodes stand for: (K, M, nodes)
+        shares = 0.5 * (nodes + 1.0) * ndtr(gamma[:, part])[..., None]
+        spread = np.sqrt(given.variance[:, part])[..., None]
+        f = given.mean[:, part, None] + sign * spread * ndtri(np.clip(shares, 1e-300, 1.0 - 1e-16))
+        before = instrument.log_partition(answers.reshape(-1, *answers.shape[2:]), np.tile(m, len(answers)),
+                                          np.tile(v, len(answers))).log_z.reshape(len(answers), -1)  # fmt: skip
+        after = np.stack([
+            np.exp(instrument.log_prob(np.broadcast_to(each[None, :, None], f.shape).ravel(), f.ravel()))
+            .reshape(f.shape) @ (0.5 * weights)
+            for each in answers
+        ])  # fmt: skip
+        after /= after.sum(axis=0)
+        logs = np.where(after > 0.0, np.log(np.maximum(after, 1e-300)) - before[:, None], 0.0)
+        return np.sum(after * logs, axis=0).mean(axis=0)
+
+    return in_blocks(of, len(now.mean), 8 * _ALONG * len(gamma) * max(instrument.levels, 2))

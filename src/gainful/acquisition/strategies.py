@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.acquisition.base import Acquisition, Normalised, PerCost, averaged_over, score_beyond
 from gainful.acquisition.baselines import Random, RandomType
+from gainful.acquisition.best_place import BestPlace
 from gainful.acquisition.committee import QueryByCommittee
 from gainful.acquisition.decision import ExpectedError, ExpectedErrorReduction, ExpectedModelChange, Kapoor, Zhu
 from gainful.acquisition.design import ALM, AOptimal, DOptimal, EOptimal, IntegratedVariance
@@ -196,6 +197,8 @@ _ALL = Strategies((
     Strategy("max-value-entropy", "Wang & Jegelka 2017", "I(answer; max f), bits",
              "the optimum’s value is wanted, also by coarse answers", _plain(MaxValueEntropy),
              "numbers, yes/no, ranks"),
+    Strategy("best-place", "Hvarfner et al. 2022", "I(answer; where f is largest and how large), bits",
+             "the optimum’s place is wanted, also by coarse answers", _plain(BestPlace), "numbers, yes/no, ranks"),
     Strategy("random", "Fletcher 2022, 6.1", "none: chance", "what any strategy has to beat",
              Maker(Random), _ANY),
     Strategy("random-type", "Fletcher 2022, 6.1", "none: a random instrument, at its best place",

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from gainful.acquisition import (
     Acquisition,
+    BestPlace,
     IntegratedVariance,
     KnowledgeGradient,
     Learn,
@@ -69,6 +70,7 @@ _LOOKS: dict[type, tuple[str, int]] = {  # where goals keep the places that they
     Level: ("reference", _OF_A_POOL),
     IntegratedVariance: ("reference", _OF_A_POOL),
     KnowledgeGradient: ("over", _RIVALS),
+    BestPlace: ("over", _RIVALS),
     MaxValueEntropy: ("over", _RIVALS),
 }
 SIGNS = {"minimise": MINIMISE, "minimize": MINIMISE, "maximise": MAXIMISE, "maximize": MAXIMISE}
