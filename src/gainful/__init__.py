@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from gainful.acquisition.strategies import strategies
     from gainful.beliefs.partitions import Partitions
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
-    from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn
+    from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn, TrustRegion
     from gainful.selection import Search, Stream
     from gainful.studies import Minimum, minimise
 
@@ -161,6 +161,7 @@ __all__ = [
     "StudentT",
     "Switch",
     "TooLittleToLearn",
+    "TrustRegion",
     "Uniform",
     "UnknownMean",
     "Warped",
@@ -191,7 +192,7 @@ _LATER = {
         "score",
         "strategies",
     ),
-    "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn"),
+    "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn", "TrustRegion"),
     "selection": ("Search", "Stream"),
     "beliefs.partitions": ("Partitions",),
     "studies": ("Minimum", "minimise"),

@@ -368,7 +368,7 @@ def _values() -> None:
     case("minimise", gf.minimise, function=("callable", sum), space=("nothing", [(0.0, 1.0), (0.0, 1.0)]),
          evaluations=("count", 1), maximise=("flag", False), noise=("not negative", 0.1), initial=("none", 1),
          seed=("seed", 0), model=("gp", None), goal=("none", None), workers=("count", 1), processes=("flag", False),
-         journal=("none", None), callback=("none", None),
+         journal=("none", None), callback=("none", None), trust=("none", None),
          also={"space": {"space"}, "model": {"None"}, "noise": {"None"}, "callback": {"function"},
                "initial": {"0", "int64(3)"}})  # fmt: skip
     case("ProgramGrid", gf.ProgramGrid, programs=("nothing", ["(SE 0.2)", "(LIN 0.1)", "(C 1.0)"]),
@@ -649,7 +649,7 @@ def _campaigns() -> None:
          goal=("none", gf.Learn()), budget=("positive", 9.0), seed=("seed", 0), limits=("none", {}),
          forward=("none", "T"), repeat=("flag", True), stop=("several", ()), refit=("count", 3),
          inference=("none", gf.EP()), search=("none", gf.Search(5, 0)), journal=("none", None),
-         initial=("count or 0", 2),
+         initial=("count or 0", 2), trust=("none", None),
          also={"initial": {"None"}, "model": {"None"}, "space": {"space"}, "instruments": {"instruments"},
                "budget": {"None"}, "refit": {"None", "10**30"},
                "limits": set(), "stop": {"None"}, "journal": {"text", "text of a number", "bytes"}})  # fmt: skip
@@ -678,6 +678,8 @@ def _campaigns() -> None:
     case("Campaign.resume", gf.Campaign.resume, journal=("nothing", "no such file.jsonl"),
          also={"journal": {"text", "text of a number"}})  # fmt: skip
     case("TooLittleToLearn", gf.TooLittleToLearn, level=("positive", 0.01))
+    case("TrustRegion", gf.TrustRegion, start=("positive", 0.8), least=("positive", 0.01), most=("positive", 1.6),
+         successes=("count", 3), failures=("count", 4), also={"failures": {"None"}})  # fmt: skip
     case("GoodEnough", gf.GoodEnough, measure=("callable", roughness), level=("level", 0.5),
          also={"measure": {"class", "kernel class"}})  # fmt: skip
 
@@ -761,7 +763,7 @@ def outcomes(names: Iterable[str], every: int = 1, seed: int = 0) -> Iterator[Ou
                         yield Outcome(which.name, argument, value, verdict, words)
 
 
-OF_CAMPAIGNS = ("Campaign", "GoodEnough", "TooLittleToLearn")
+OF_CAMPAIGNS = ("Campaign", "GoodEnough", "TooLittleToLearn", "TrustRegion")
 
 
 def main() -> int:
@@ -775,9 +777,7 @@ def main() -> int:
     os.chdir(tempfile.mkdtemp())  # a journal by any other name is still a file
     tables: dict[str, Counter[str]] = {"all others": Counter(), "campaigns": Counter()}
     for each in outcomes(names):
-        folder = (
-            "campaigns" if each.case.split(".")[0] in ("Campaign", "GoodEnough", "TooLittleToLearn") else "all others"
-        )
+        folder = "campaigns" if each.case.split(".")[0] in OF_CAMPAIGNS else "all others"
         tables[folder][each.verdict] += 1
         if each.verdict not in ("clear", "right") or (options.accepted and each.verdict == "right"):
             print(f"{each.verdict:8} {each.case}({each.argument}={each.value}): {each.words[:150]}")

@@ -6,6 +6,7 @@ from gainful.campaign.history import History
 from gainful.campaign.journal import FileJournal, Journal, MemoryJournal
 from gainful.campaign.state import Entry, Status
 from gainful.campaign.stopping import Ending, GoodEnough, Rule, TooLittleToLearn
+from gainful.campaign.trust import TrustRegion
 from gainful.campaign.why import Offer, Why
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "Rule",
     "Status",
     "TooLittleToLearn",
+    "TrustRegion",
     "Why",
 ]

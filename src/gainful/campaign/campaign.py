@@ -52,6 +52,7 @@ from gainful.campaign.learning import learn
 from gainful.campaign.state import Entry, State, Status
 from gainful.campaign.stopping import Ending, Rule
 from gainful.campaign.trial import try_out
+from gainful.campaign.trust import TrustRegion
 from gainful.campaign.why import Why, explain
 from gainful.checks import column_names, is_number, is_whole, numbers, require, require_columns, require_whole
 from gainful.data import Query
@@ -103,6 +104,7 @@ class Campaign:
     search        how hard to look in a box: Search(candidates, climbers, set_size)
     initial       how many queries are spread evenly over the space before the goal decides where; none by default,
                   while the hyperparameters are stated
+    trust         TrustRegion() looks for the optimum near the best place so far, for long runs in many dimensions
 
     >>> import gainful as gf
     >>> space = gf.Space(gf.Real("x", 0, 1))
@@ -131,6 +133,7 @@ class Campaign:
         inference: Inference | None = None,
         search: Search | None = None,
         initial: int | None = None,
+        trust: TrustRegion | None = None,
         journal: Journal | str | os.PathLike[str] | None = None,
     ) -> None:
         given: dict[str, Any] = {
@@ -148,6 +151,7 @@ class Campaign:
             "inference": inference,
             "search": search,
             "initial": initial,
+            "trust": trust,
         }
         design = Design(**given)
         try_out(design)

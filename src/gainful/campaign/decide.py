@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from gainful.acquisition import Learn, PerCost, Random, RandomType
 from gainful.campaign.failures import AwayFromFailures
-from gainful.campaign.goal import Goal
+from gainful.campaign.goal import Goal, sign_of
 from gainful.campaign.initial import initial_choice, is_initial
 from gainful.campaign.state import State, Status
+from gainful.campaign.trust import TrustRegion
 from gainful.data import Query
 from gainful.instruments import Instrument
 from gainful.selection import Choice, Option, choose
@@ -92,6 +93,9 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
         space = space.where(Within({design.forward: (latest, None)}))
     if not design.repeat:
         space = space.where(Fresh(kept))
+    near = None if design.trust is None or is_initial(state) else _trusted(state, design.trust)
+    if near is not None:
+        space = space.where(near)
     out = []
     for instrument in design.instruments:
         if state.affords(instrument.cost):
@@ -101,6 +105,21 @@ def options(state: State, where: Constraint | None = None) -> list[Option]:
             reach = reach if away is None else reach.where(away)
             out.append(Option(state.known.learned(instrument), reach, distinct=not design.repeat))
     return out
+
+
+def _trusted(state: State, trust: TrustRegion) -> Within | None:
+    """The box about the best reading of what the goal is about; None: anywhere."""
+    design, sign = state.design, sign_of(state.goal)
+    assert sign is not None  # it was required
+    told = [
+        (e.query.place, sign * float(np.ravel(e.answer)[0]))  # of a reading with its error, the reading
+        for e in state.entries
+        if e.status is Status.TOLD and e.query.instrument.gaussian and e.query.instrument.query == "place"
+        and design.output in (None, *e.query.instrument.seen_outputs)
+    ]  # fmt: skip
+    if not told:
+        return None
+    return trust.about(coordinates_of(design.places).axes, [place for place, _ in told], [value for _, value in told])
 
 
 def _away(state: State, instrument: Instrument) -> AwayFromFailures | None:

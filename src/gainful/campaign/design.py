@@ -19,8 +19,9 @@ from gainful.beliefs.learner import Learner
 from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.programs import KernelPrograms, ProgramGrid
 from gainful.campaign.codec import Codec, write_down
-from gainful.campaign.goal import Goal, completed, goal_named, output_of
+from gainful.campaign.goal import Goal, completed, goal_named, output_of, sign_of
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
+from gainful.campaign.trust import TrustRegion
 from gainful.checks import column_names, listed, require, require_count, require_positive, require_whole
 from gainful.coordinates import output_code
 from gainful.data import Data
@@ -75,6 +76,7 @@ class Design:
     inference: Inference | None = None
     search: Search = field(default_factory=Search)
     initial: int | None = None
+    trust: TrustRegion | None = None
 
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():  # in this order: a check may rely on the fields before its own
@@ -197,7 +199,7 @@ class Design:
     @staticmethod
     def from_json(data: Any, known: Any = ()) -> Design:
         """The design that was written; `known` supplies what the journal can only name."""
-        own = (Design, TooLittleToLearn, GoodEnough)
+        own = (Design, TooLittleToLearn, GoodEnough, TrustRegion)
         others = known if isinstance(known, list | tuple | set | frozenset) else (known,)
         design = Codec((*own, *others)).decode(data)
         if not isinstance(design, Design):
@@ -376,6 +378,20 @@ def _search(search: Any, design: Design) -> Search:
     return search or Search()
 
 
+def _trust(trust: Any, design: Design) -> TrustRegion | None:
+    if trust is None:
+        return None
+    usable = isinstance(trust, TrustRegion)
+    require(usable, "trust", "a TrustRegion", trust, "TrustRegion(), or leave it out to look everywhere")
+    boxed = isinstance(design.whole, Space) and not isinstance(design.space, Stream)
+    require(boxed, "trust", "a region of a Space", design.space, "leave it out: a pool or a stream is what it is")
+    sought = sign_of(design.goal) is not None
+    require(sought, "trust", "a goal that seeks an optimum", design.goal, "goal='minimise', or leave it out")
+    seen = [each.label for each in design.instruments if each.gaussian and each.query == "place"]
+    require(bool(seen), "trust", "an instrument that reads numbers", design.labels, "leave it out")
+    return trust
+
+
 _CHECKS: dict[str, Callable[[Any, Design], Any]] = {
     "space": _space,
     "instruments": _instruments,
@@ -390,6 +406,7 @@ _CHECKS: dict[str, Callable[[Any, Design], Any]] = {
     "refit": _refit,
     "inference": _inference,
     "search": _search,
+    "trust": _trust,
     "initial": _initial,  # last: the default may depend on everything
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gainful.acquisition import Acquisition
 from gainful.beliefs.learner import Learner
-from gainful.campaign import Campaign
+from gainful.campaign import Campaign, TrustRegion
 from gainful.campaign.design import Design
 from gainful.campaign.encoding import Writer
 from gainful.campaign.journal import FileJournal, Journal, open_journal, read_events
@@ -46,6 +46,7 @@ def minimise(
     seed: int = 0,
     model: GP | Learner | None = None,
     goal: Acquisition | str | None = None,
+    trust: TrustRegion | None = None,
     workers: int = 1,
     processes: bool = False,
     journal: Journal | str | os.PathLike[str] | None = None,
@@ -68,6 +69,7 @@ def minimise(
     model, goal   as for a Campaign; Partitions() for ten dimensions or more of which some may act alone. If no goal is
                   given, the knowledge gradient decides (of Partitions log expected improvement), and the last
                   evaluation is made where the function is believed to be smallest
+    trust         TrustRegion() looks near the best place so far: for hundreds of evaluations in many dimensions
     workers       how many evaluations are made at once, in threads; with `processes` each in a process of its own. More
                   choose other places, but their result does not depend on which is ready first
     journal       the path of a file to which all is written, and from which the same call goes on
@@ -92,7 +94,7 @@ def minimise(
         given.space, Point(name="function") if noise is None else Point(_noise(noise), name="function"),  # type: ignore[arg-type]
         default_model(given.space) if model is None else model,
         default_goal(model, sign) if goal is None else goal,  # type: ignore[arg-type]
-        seed=require_seed("seed", seed), repeat=noise != 0, initial=initial,
+        seed=require_seed("seed", seed), repeat=noise != 0, initial=initial, trust=trust,
     )  # fmt: skip
     campaign = pursued(design, journal)
     evaluator, end = _evaluator(function, given, workers, processes)
@@ -114,11 +116,11 @@ def pursued(design: Design, journal: Journal | str | os.PathLike[str] | None) ->
     kept = open_journal(journal)
     events = read_events(kept)
     if not events:
-        names = ("space", "instruments", "model", "goal", "seed", "repeat", "initial")
+        names = ("space", "instruments", "model", "goal", "seed", "repeat", "initial", "trust")
         return Campaign(journal=kept, **{name: getattr(design, name) for name in names})
     before = events[0].get("design", {}).get("fields", {})
     now = design.to_json()["fields"]
-    for name in ("space", "instruments", "seed", "initial", "repeat", "model", "goal"):
+    for name in ("space", "instruments", "seed", "initial", "repeat", "model", "goal", "trust"):
         difference = _difference(name, before.get(name), now[name])
         if difference is not None:
             where, was, got = difference

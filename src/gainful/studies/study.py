@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from gainful.beliefs import Partitions
+from gainful.campaign import TrustRegion
 from gainful.campaign.design import Design
 from gainful.campaign.goal import SIGNS
 from gainful.checks import is_number
@@ -75,6 +76,7 @@ class Study:
     seed: int
     initial: int | None
     model: str
+    trust: bool
     space: Places
     instruments: tuple[Measured, ...]
     table: Table
@@ -105,6 +107,7 @@ class Study:
             return Design(
                 self.space, tools, model, goal,  # type: ignore[arg-type]
                 seed=self.seed, repeat=not certain, initial=self.initial,
+                trust=TrustRegion() if self.trust else None,
             )  # fmt: skip
 
     def require_end(self) -> int:
@@ -134,7 +137,7 @@ def read_study(path: str | Path) -> Study:
     """The study that a file states; InvalidInput names the key, its line and what to do."""
     path = Path(path)
     whole = read_table(path)
-    head_words = ("title", "goal", "evaluations", "seed", "initial", "model")
+    head_words = ("title", "goal", "evaluations", "seed", "initial", "model", "trust_region")
     hints = dict.fromkeys(head_words, "put it under [study]")
     whole.only(("study", "space", "limits", "instruments"), hints)
     head = whole.table("study", 'for instance [study], then goal = "minimise" and evaluations = 40')
@@ -155,6 +158,7 @@ def read_study(path: str | Path) -> Study:
         head.whole("seed", 0, "0 will do", 0),
         head.whole("initial", 0, "how many are spread over the space at first", None),
         head.get("model", lambda v: v in _MODELS, f"one of {', '.join(_MODELS)}", "leave it out for gp", "gp"),
+        head.get("trust_region", lambda v: isinstance(v, bool), "true or false", "leave it out for false", False),
         space, tuple(named), whole,
     )  # fmt: skip
 
@@ -251,6 +255,7 @@ evaluations = 30             # in all; raise it and run again to go on
 # seed = 0                   # another one chooses other places
 # initial = 6                # how many are spread over the space before the search begins
 # model = "sum"              # ten dimensions or more, of which some may act alone: finds out which act together
+# trust_region = true        # hundreds of evaluations in many dimensions: looks near the best place so far
 
 [space]                      # one line for each dimension
 temperature = { low = 20, high = 90, unit = "°C" }
