@@ -100,5 +100,7 @@ def test_where_it_makes_no_sense_it_is_refused(given, words):
 
 
 def test_sides_have_to_be_in_order():
-    with pytest.raises(gf.InvalidInput, match=r"from least, 0\.5, to most"):
+    with pytest.raises(gf.InvalidInput, match=r"least: expected a side of at most start, 0\.4"):
         gf.TrustRegion(start=0.4, least=0.5)
+    with pytest.raises(gf.InvalidInput, match=r"most: expected a side of at least start, 2"):
+        gf.TrustRegion(start=2.0)

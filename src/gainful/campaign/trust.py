@@ -56,10 +56,8 @@ class TrustRegion:
     def __post_init__(self) -> None:
         for name in ("start", "least", "most"):
             require_positive(name, getattr(self, name), "a share of every range")
-        ordered = self.least <= self.start <= self.most
-        require(
-            ordered, "start", f"a side from least, {self.least:g}, to most, {self.most:g}", self.start, "0.8 is usual"
-        )
+        require(self.least <= self.start, "least", f"a side of at most start, {self.start:g}", self.least, "0.01 or so")
+        require(self.start <= self.most, "most", f"a side of at least start, {self.start:g}", self.most, "1.6 is usual")
         require_count("successes", self.successes, 1, "3 is usual")
         if self.failures is not None:
             require_count("failures", self.failures, 1, "None: one for each dimension")
