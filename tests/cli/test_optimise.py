@@ -22,14 +22,14 @@ PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from gainful.cli import main; main()"
 )
 
-# A simulator that breaks down where it is hot, and writes down every call.
+# A simulator that breaks down where it is cold, and writes down every call.
 SIMULATOR = """\
 import sys, time
 t, metal = float(sys.argv[1]), sys.argv[2]
 with open("calls", "a") as file:
     file.write(f"{t} {metal}\\n")
 time.sleep(PAUSE)
-if t > 80:
+if t < 48:
     print("residual", t, file=sys.stderr)
     sys.exit(3)
 print("value", (t - 50) ** 2 / 100 + len(metal))
@@ -115,9 +115,9 @@ def test_a_study_gives_a_summary_a_table_and_a_report(whole):
     assert failed
     for row in table:
         t, metal = float(row["t"]), row["metal"]
-        assert (row["status"] == "failed") == (t > 80)
-        assert row["reason"] == ("its exit code was 3" if t > 80 else "")
-        assert row["value"] == ("" if t > 80 else repr((t - 50) ** 2 / 100 + len(metal)))
+        assert (row["status"] == "failed") == (t < 48)
+        assert row["reason"] == ("its exit code was 3" if t < 48 else "")
+        assert row["value"] == ("" if t < 48 else repr((t - 50) ** 2 / 100 + len(metal)))
     page = (whole / "out" / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 2
     assert not re.search(r"(src|href)=\"?http", page)  # nothing from elsewhere
