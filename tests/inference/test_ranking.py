@@ -78,11 +78,11 @@ def test_what_cannot_be_ranked_is_refused(args, named):
 
 
 def test_thirty_comparisons_by_information_rank_fifty_items_better_than_random_pairs():
-    """Kendall's tau over sixteen paired runs, p < 0.01."""
+    """Kendall's tau over ten paired runs, p < 0.01."""
     from scipy.stats import kendalltau, ttest_rel
 
     taus = {"bald": [], "random": []}
-    for seed in range(16):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         X = rng.uniform(0, 1, (50, 2))
         utility = gf.GP(gf.SE(0.4, 4.0)).condition(gf.Data()).sample(X, 1, rng)[0]
