@@ -5,10 +5,10 @@ additive GP. The text does not say with which parameters, and they decide: fifty
 do not tell 115,975 partitions apart, whoever looks. Here every block has a signal variance of 1 and one lengthscale,
 twice the root of its number of dimensions, so that blocks of any size vary as much, and the noise has a standard
 deviation of 0.001: of twelve settings with ten draws each it was the one in which the true partition was sampled most
-often (8 of 10; the others had 0 to 4). Fifty draws take the place of ten, and there it is 23. Beside them, the published
-chain has ten draws for each of other lengthscales and noises; "preferred" are draws in which a model was met that
-explains the data as well as the true one, to two nats: where the true one was not sampled and none was preferred, the
-chain has not come far enough, and elsewhere the data do not say.
+often (8 of 10; the others had 0 to 4). Fifty draws take the place of ten, and there it is 23. Beside them, the
+published chain has ten draws for each of other lengthscales and noises; "preferred" are draws in which a model was met
+that explains the data as well as the true one, to two nats: where the true one was not sampled and none was preferred,
+the chain has not come far enough, and elsewhere the data do not say.
 
 Two hundred steps from the model in which all act together, each of which proposes and evaluates one model (one that was
 met before is not fitted again): as published, with one lengthscale for each block and splits and merges alone; and with
