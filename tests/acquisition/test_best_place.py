@@ -109,6 +109,7 @@ def test_a_campaign_by_its_name_finds_the_top():
         query = campaign.ask()
         campaign.tell(query, float(np.exp(-((query.place[0] - 0.62) ** 2) / 0.02)))
     assert abs(campaign.best().place[0] - 0.62) < 0.03
+    assert "bits about where the best place is" in str(campaign.why(9))
 
 
 def test_what_it_cannot_ask_is_said():

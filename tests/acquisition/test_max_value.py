@@ -93,3 +93,4 @@ def test_a_campaign_finds_the_best_place_by_it():
         query = campaign.ask()
         campaign.tell(query, float(np.sin(7 * query.place[0]) + query.place[0]))
     assert campaign.best("maximise").place[0] == pytest.approx(1.0, abs=0.15)
+    assert "bits about how good the best place is" in str(campaign.why(11))

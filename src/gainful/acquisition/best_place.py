@@ -14,21 +14,17 @@ and since nothing is better than f*, it is cut off there, as in max-value entrop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from gainful.acquisition.base import AMOUNT
-from gainful.acquisition.max_value import Marginal, bits_of_limits
-from gainful.acquisition.optimum import MAXIMISE, measured_places, require_sign, sees_what_counts
+from gainful.acquisition.max_value import AboutBest, Marginal, bits_of_limits
+from gainful.acquisition.optimum import MAXIMISE
 from gainful.checks import require_count
-from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief, parts_of, require_askable
+from gainful.inference.belief import Part
 from gainful.inference.posterior import Posterior
-from gainful.information.about import as_reference
-from gainful.instruments import Instrument
 
 __all__ = ["BestPlace", "Optima"]
 
@@ -47,7 +43,7 @@ class Optima(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BestPlace:
+class BestPlace(AboutBest):
     """I(answer; where f is best and how good), in bits: where a reading tells most about the best place.
 
     sign is 1 to maximise, -1 to minimise. `over` are places that may be the best, beside those measured. `draws` is how
@@ -64,27 +60,15 @@ class BestPlace:
     over: Any = field(default=None, repr=False)
     draws: int = 32
     best: Mapping[int, Optima] | None = field(default=None, repr=False)
-    scale: ClassVar[str] = AMOUNT
+    told: ClassVar[str] = "where the best place is"
 
     def __post_init__(self) -> None:
-        require_sign(self.sign)
+        self._check()
         require_count("draws", self.draws, 1, "32 is usual")
-        if self.over is not None:
-            object.__setattr__(self, "over", as_reference(self.over, "over"))
 
-    def prepare(self, belief: Posterior | Belief) -> BestPlace:
-        """With draws of the best place under each posterior of this belief."""
-        if self.over is None and not len(belief.data):
-            return self
-        parts = belief.posteriors if isinstance(belief, Belief) else (belief,)
-        weights = belief.weights if isinstance(belief, Belief) else np.ones(1)
-        return replace(self, best={s: self._optima(each) for s, each in enumerate(parts) if weights[s] > 0.0})
-
-    def _optima(self, posterior: Posterior) -> Optima:
+    def _optima(self, posterior: Posterior, places: Array) -> Optima:
         """By joint draws at all places: along the axes of their covariance, since close ones are nearly the same."""
-        some = [] if self.over is None else [posterior.data.completed(np.asarray(self.over, dtype=float))]
-        some += [measured_places(posterior)] if len(posterior.data) else []
-        places = np.unique(np.concatenate(some), axis=0)
+        places = np.unique(places, axis=0)
         mean, cov = posterior.mean(places), posterior.covariance(places)
         along, axes = np.linalg.eigh(0.5 * (cov + cov.T))
         kept = along > _NEGLIGIBLE * max(float(along[-1]), 0.0)
@@ -94,24 +78,12 @@ class BestPlace:
         values = self.sign * f[np.arange(self.draws), top]
         return Optima(places[top], values, mean[top], np.diagonal(cov)[top])
 
-    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        require_askable(belief, instrument, places)
-        if instrument.query != "place" or not sees_what_counts(belief, instrument):
-            expected = "one that sees the function whose best place is sought, place by place"
-            raise InvalidInput("instrument", expected, instrument, "goal='minimise' or 'maximise' takes the others too")
-        ready = self if self.best is not None else self.prepare(belief)
-        if ready.best is None:  # nothing is measured and no places were given: those that are asked about stand for all
-            ready = replace(self, over=np.asarray(places, dtype=float)).prepare(belief)
-        assert ready.best is not None
-        total = np.zeros(())
-        for part in parts_of(belief, instrument, places):
-            now = Marginal(*part.posterior.marginals(part.instrument, part.places))
-            best = ready.best[part.number]
-            known = best.variance > 0.0
-            cov = part.posterior.covariance(best.places, part.places)
-            pull = np.divide(cov, best.variance[:, None], out=np.zeros_like(cov), where=known[:, None])
-            off = self.sign * best.values - best.mean
-            then = Marginal(now.mean + pull * off[:, None], now.variance - pull * cov)
-            limits = np.broadcast_to(best.values[:, None], cov.shape)
-            total = total + part.weight * bits_of_limits(part.instrument, self.sign, now, limits, then)
-        return np.asarray(total)
+    def _bits(self, part: Part, best: Optima) -> Array:
+        now = Marginal(*part.posterior.marginals(part.instrument, part.places))
+        cov = part.posterior.covariance(best.places, part.places)
+        unsure = (best.variance > 0.0)[:, None]
+        pull = np.divide(cov, best.variance[:, None], out=np.zeros_like(cov), where=unsure)
+        off = self.sign * best.values - best.mean
+        then = Marginal(now.mean + pull * off[:, None], now.variance - pull * cov)
+        limits = np.broadcast_to(best.values[:, None], cov.shape)
+        return bits_of_limits(part.instrument, self.sign, now, limits, then)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ from gainful.acquisition.base import AMOUNT
 from gainful.acquisition.optimum import MAXIMISE, measured_places, require_sign, sees_what_counts
 from gainful.checks import require_count
 from gainful.errors import InvalidInput
-from gainful.inference.belief import Belief, parts_of, require_askable
+from gainful.inference.belief import Belief, Part, parts_of, require_askable
 from gainful.inference.posterior import Posterior
 from gainful.information.about import as_reference
 from gainful.instruments import Instrument
@@ -39,7 +39,7 @@ from gainful.numerics.memory import in_blocks
 from gainful.numerics.normal import log_pdf
 from gainful.numerics.quadrature import gauss_hermite, gauss_legendre
 
-__all__ = ["Marginal", "MaxValueEntropy", "bits_of_limits", "entropy_lost", "values_of_best"]
+__all__ = ["AboutBest", "Marginal", "MaxValueEntropy", "bits_of_limits", "entropy_lost", "values_of_best"]
 
 Array = NDArray[np.float64]
 
@@ -104,8 +104,62 @@ def _over_reading(gamma: Array, rho: Array, noise: Array, log_below: Array) -> A
     return np.asarray((np.exp(logs - log_below[:, None]) * logs) @ weights)
 
 
+class AboutBest:
+    """A goal that asks what an answer tells about the best of f, in bits, given what the best may be.
+
+    A subclass says what that is under a posterior (`_optima`), and what an answer tells about it (`_bits`).
+    """
+
+    sign: int
+    over: Any
+    best: Mapping[int, Any] | None  # what the best may be, under each posterior of a belief by its number
+    told: ClassVar[str]  # what bits are told about, in words
+    scale: ClassVar[str] = AMOUNT
+
+    def _optima(self, posterior: Posterior, places: Array) -> Any:
+        """What the best may be, where these places stand for the space."""
+        raise NotImplementedError
+
+    def _bits(self, part: Part, best: Any) -> Array:
+        """What answers at the part's places tell about it."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        require_sign(self.sign)
+        if self.over is not None:
+            object.__setattr__(self, "over", as_reference(self.over, "over"))
+
+    def prepare(self, belief: Posterior | Belief) -> Self:
+        """With what the best may be under each posterior of this belief."""
+        if self.over is None and not len(belief.data):
+            return self
+        parts = belief.posteriors if isinstance(belief, Belief) else (belief,)
+        weights = belief.weights if isinstance(belief, Belief) else np.ones(1)
+        found = {s: self._optima(each, self._places(each)) for s, each in enumerate(parts) if weights[s] > 0.0}
+        return replace(self, best=found)  # type: ignore[type-var]
+
+    def _places(self, posterior: Posterior) -> Array:
+        some = [] if self.over is None else [posterior.data.completed(np.asarray(self.over, dtype=float))]
+        some += [measured_places(posterior)] if len(posterior.data) else []
+        return np.concatenate(some)
+
+    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
+        require_askable(belief, instrument, places)
+        if instrument.query != "place" or not sees_what_counts(belief, instrument):
+            expected = "one that sees the function whose best is sought, place by place"
+            raise InvalidInput("instrument", expected, instrument, "goal='minimise' or 'maximise' takes the others too")
+        ready = self if self.best is not None else self.prepare(belief)
+        if ready.best is None:  # nothing is measured and no places were given: those that are asked about stand for all
+            ready = replace(self, over=np.asarray(places, dtype=float)).prepare(belief)  # type: ignore[type-var]
+        assert ready.best is not None
+        total = np.zeros(())
+        for part in parts_of(belief, instrument, places):
+            total = total + part.weight * self._bits(part, ready.best[part.number])
+        return np.asarray(total)
+
+
 @dataclass(frozen=True)
-class MaxValueEntropy:
+class MaxValueEntropy(AboutBest):
     """I(answer; the best value of f), in bits: where a reading tells most about how good the best place is.
 
     sign is 1 to maximise, -1 to minimise. `over` are places that stand for the space, beside those measured. `values`
@@ -123,47 +177,21 @@ class MaxValueEntropy:
     over: Any = field(default=None, repr=False)
     values: int = 8
     best: Mapping[int, tuple[float, ...]] | None = field(default=None, repr=False)
-    scale: ClassVar[str] = AMOUNT
+    told: ClassVar[str] = "how good the best place is"
 
     def __post_init__(self) -> None:
-        require_sign(self.sign)
+        self._check()
         require_count("values", self.values, 1, "8 is usual")
-        if self.over is not None:
-            object.__setattr__(self, "over", as_reference(self.over, "over"))
 
-    def prepare(self, belief: Posterior | Belief) -> MaxValueEntropy:
-        """With the values that the best may have under each posterior of this belief."""
-        if self.over is None and not len(belief.data):
-            return self
-        parts = belief.posteriors if isinstance(belief, Belief) else (belief,)
-        weights = belief.weights if isinstance(belief, Belief) else np.ones(1)
-        found = {s: self._values(each) for s, each in enumerate(parts) if weights[s] > 0.0}
-        return replace(self, best=found)
-
-    def _values(self, posterior: Posterior) -> tuple[float, ...]:
-        """Of sign · f."""
-        some = [] if self.over is None else [posterior.data.completed(np.asarray(self.over, dtype=float))]
-        some += [measured_places(posterior)] if len(posterior.data) else []
-        places = np.concatenate(some)
+    def _optima(self, posterior: Posterior, places: Array) -> tuple[float, ...]:
+        """Values of sign · f."""
         mean, variance = posterior.mean(places), posterior.variance(places)
         return tuple(values_of_best(self.sign * mean, np.sqrt(np.maximum(variance, 0.0)), self.values).tolist())
 
-    def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
-        require_askable(belief, instrument, places)
-        if instrument.query != "place" or not sees_what_counts(belief, instrument):
-            expected = "one that sees the function whose best value is sought, place by place"
-            raise InvalidInput("instrument", expected, instrument, "goal='minimise' or 'maximise' takes the others too")
-        ready = self if self.best is not None else self.prepare(belief)
-        if ready.best is None:  # nothing is measured and no places were given: those that are asked about stand for all
-            ready = replace(self, over=np.asarray(places, dtype=float)).prepare(belief)
-        assert ready.best is not None
-        total = np.zeros(())
-        for part in parts_of(belief, instrument, places):
-            mean, variance = part.posterior.marginals(part.instrument, part.places)
-            best = np.array(ready.best[part.number])
-            limits = np.broadcast_to(best[:, None], (len(best), len(mean)))
-            total = total + part.weight * bits_of_limits(part.instrument, self.sign, Marginal(mean, variance), limits)
-        return np.asarray(total)
+    def _bits(self, part: Part, best: tuple[float, ...]) -> Array:
+        now = Marginal(*part.posterior.marginals(part.instrument, part.places))
+        limits = np.broadcast_to(np.array(best)[:, None], (len(best), len(now.mean)))
+        return bits_of_limits(part.instrument, self.sign, now, limits)
 
 
 class Marginal(NamedTuple):

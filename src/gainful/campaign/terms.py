@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from gainful.acquisition import EPIG, IntegratedVariance, Learn, Level, PerCost, Predictions, Random, Switch
 from gainful.acquisition.base import AMOUNT, LOG
+from gainful.acquisition.max_value import AboutBest
 from gainful.acquisition.optimum import ProbabilityOfImprovement
 from gainful.campaign.goal import innermost, sign_of
 from gainful.inference.belief import Belief
@@ -68,6 +69,8 @@ def terms_of(goal: Any, belief: Posterior | Belief, unit: str = "") -> Terms:
         return Terms(_BITS + "predictions at the reference", "bits")
     if isinstance(inner, EPIG):
         return Terms(_BITS + "an answer at the reference", "bits")
+    if isinstance(inner, AboutBest):
+        return Terms(_BITS + inner.told, "bits")
     if isinstance(inner, Level):
         p = _above(inner, belief)
         level = in_unit(f"{inner.value:g}", unit)
