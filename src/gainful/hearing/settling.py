@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.hearing.among import Among
-from gainful.hearing.compiled import sweep_places
 
 __all__ = ["GRID", "Settled", "Sites", "settle"]
 
@@ -176,6 +175,8 @@ def _sweep(
     """Each site in its turn, changed in place: log Ẑ of the tilted distributions over what the sites say there, of the
     places and then of the answers among them (P, T + A), the tilted distributions on the grid (P, T, G), and how far
     moments have moved (P,)."""
+    from gainful.hearing.compiled import sweep_places  # Numba takes half a second to import
+
     P, T = centre.shape
     S, m = _believed(cov, *sites.together(among))
     alone, marginal, moved = np.zeros((P, T)), np.empty((P, T, len(GRID))), np.zeros(P)

@@ -95,7 +95,7 @@ def share(successes: ArrayLike) -> Estimate:
     n, p, z = x.size, float(x.mean()), float(ndtri(0.5 + _CONFIDENCE / 2.0))
     centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return Estimate(p, max(float(centre - half), 0.0), min(float(centre + half), 1.0))
+    return Estimate(p, max(float(centre - half), 0.0) if p > 0.0 else 0.0, min(float(centre + half), 1.0))
 
 
 def bootstrap(statistic: Callable[..., ArrayLike], *columns: ArrayLike, level: float = _CONFIDENCE) -> Estimate:
