@@ -11,7 +11,8 @@ of the structure a round, with 10 of Hamiltonian Monte Carlo after each that is 
 The rounds are those of `gallifrey.inference.smc.smc_round`, taken apart so that time can be kept: a round ends after 75
 moves, or sooner where all rounds would not be through after `most` seconds. Each has a share of what is left, larger
 where there is more data. The last goes on with the same moves until `seconds` are over, those in which JAX
-compiles not counted (each round has to: its shapes are new); of `most` they are part.
+compiles not counted (each round has to: its shapes are new); of `most` they are part. Seconds are the processor's, as
+gainful's are: what else the machine does is not counted.
 """
 
 import json
@@ -23,7 +24,6 @@ from copy import deepcopy
 from functools import partial
 from importlib.metadata import version
 
-_BEGUN = time.perf_counter()
 _GIVEN = json.load(sys.stdin) if __name__ == "__main__" else {"particles": 8}
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={_GIVEN['particles']}"  # pmap: a device a particle
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))  # as gallifrey asks for
@@ -53,7 +53,7 @@ PACKAGES = ("gallifrey", "jax", "jaxlib", "flax", "blackjax", "tensorflow-probab
 
 
 class Clock:
-    """Seconds since the beginning, and those of them in which JAX traced and compiled."""
+    """Seconds of the processor, and those of them in which JAX traced and compiled."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[float, float]] = []
@@ -72,7 +72,7 @@ class Clock:
 
     @property
     def now(self) -> float:
-        return time.perf_counter() - _BEGUN
+        return time.process_time()
 
     @property
     def compiling(self) -> float:

@@ -19,7 +19,21 @@ from gainful.errors import (
 )
 from gainful.gp import GP
 from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
-from gainful.inference import EP, Belief, Exact, Laplace, Posterior, Ranking, Sampled, rank
+from gainful.inference import (
+    EP,
+    SKI,
+    Belief,
+    Exact,
+    Inducing,
+    Iterative,
+    Laplace,
+    Posterior,
+    Ranking,
+    Sampled,
+    Solver,
+    Vecchia,
+    rank,
+)
 from gainful.information import Region, information, joint_information
 from gainful.instruments import (
     Binary,
@@ -72,6 +86,7 @@ __all__ = [
     "EP",
     "GP",
     "SE",
+    "SKI",
     "Additive",
     "At",
     "Belief",
@@ -101,11 +116,13 @@ __all__ = [
     "GoodEnough",
     "Grammar",
     "HyperPosterior",
+    "Inducing",
     "Instrument",
     "Integer",
     "Integrated",
     "Interval",
     "InvalidInput",
+    "Iterative",
     "JitterWarning",
     "JournalChanged",
     "JournalError",
@@ -156,6 +173,7 @@ __all__ = [
     "Sampled",
     "Search",
     "Similarity",
+    "Solver",
     "Space",
     "Stream",
     "StudentT",
@@ -164,6 +182,7 @@ __all__ = [
     "TrustRegion",
     "Uniform",
     "UnknownMean",
+    "Vecchia",
     "Warped",
     "Within",
     "Zero",

@@ -294,6 +294,21 @@ class Data:
                 out.append(batch.take(np.flatnonzero(mine)))
         return replace(self, batches=tuple(out), _layout=None)
 
+    def since(self, number: int) -> Data:
+        """The data without the first so many observations.
+
+        >>> from gainful.instruments import Point
+        >>> Data().add(Point(noise=0.1), [[0.0], [1.0]], [0.3, 0.7]).since(1)
+        Data(1 from point)
+        """
+        out, start = [], 0
+        for batch in self.batches:
+            first = max(number - start, 0)
+            start += len(batch)
+            if first < len(batch):
+                out.append(batch if first == 0 else batch.take(np.arange(first, len(batch))))
+        return replace(self, batches=tuple(out), _layout=None)
+
     def called(self, names: Sequence[str], told_by: Places | None = None) -> Data:
         """The same data with the names that a space has for the coordinates: a table in another order is refused."""
         require_columns("data", self.columns, names)

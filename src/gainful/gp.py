@@ -11,6 +11,7 @@ from gainful.beliefs.integrated import Integrated
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.kernels import Matern, Stationary
@@ -66,7 +67,7 @@ class GP(Process):
     def condition(
         self,
         data: Data,
-        inference: Inference | None = None,
+        inference: Inference | Engine | None = None,
         *,
         start: Posterior | Belief | None = None,
         rng: np.random.Generator | int = 0,

@@ -12,6 +12,7 @@ from gainful.checks import column_names
 from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.contradiction import warn_if_contradicted
+from gainful.inference.engines.base import Engine
 from gainful.inference.evidence import evidence_and_gradient
 from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.solution import Inference
@@ -60,12 +61,12 @@ class Process(Parametrised):
         """Whether nothing was left open: there is no space to scale it by, or everything is stated."""
         return self.space is None or (bool(np.all(self.stated)) and not isinstance(self.mean, UnknownMean))
 
-    def posterior(self, data: Data, inference: Inference | None = None) -> Posterior:
+    def posterior(self, data: Data, inference: Inference | Engine | None = None) -> Posterior:
         """The posterior with the parameters as they are: exact if it can be, EP otherwise; no data gives the prior."""
         found = warn_about(solve(self.mean, self.kernel, self.fitting(data), inference))
         return warn_if_contradicted(found, stacklevel=4)
 
-    def log_evidence_and_gradient(self, data: Data, inference: Inference | None = None) -> tuple[float, Array]:
+    def log_evidence_and_gradient(self, data: Data, inference: Inference | Engine | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
         data = self.fitting(data)
         method = method_for(data.layout, inference)

@@ -24,6 +24,7 @@ from gainful.gp import GP
 from gainful.hyper import Fitted, fit
 from gainful.hyper.defaults import default_priors
 from gainful.inference import Posterior
+from gainful.inference.engines.base import Engine
 from gainful.inference.solution import Inference
 from gainful.instruments import Binary, Point
 from gainful.instruments.answers import DiscreteAnswers
@@ -71,7 +72,7 @@ class _Estimator(BaseEstimator):
         check_is_fitted(self)
         return np.asarray(_validated(self, X=X, dtype=np.float64, reset=False))
 
-    def _learned(self, data: Data, inference: Inference | None, rng: np.random.Generator) -> _Learned:
+    def _learned(self, data: Data, inference: Inference | Engine | None, rng: np.random.Generator) -> _Learned:
         """Learn the hyperparameters or keep them, and condition on the data."""
         kernel = _default_kernel(data) if self.kernel is None else self.kernel
         gp = GP(kernel, Zero() if self.mean is None else self.mean)
@@ -171,7 +172,7 @@ class GPClassifier(ClassifierMixin, _Estimator):
     starts: int = field(default=2, kw_only=True)
     guess: float = field(default=0.0, kw_only=True)
     lapse: float = field(default=0.0, kw_only=True)
-    inference: Inference | None = field(default=None, kw_only=True)
+    inference: Inference | Engine | None = field(default=None, kw_only=True)
 
     classes_: NDArray[Any] = field(init=False)
     gp_: GP | tuple[GP, ...] = field(init=False)

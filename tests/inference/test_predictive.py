@@ -99,7 +99,7 @@ def test_moments_are_not_remembered_behind_the_callers_back(post, places):
     first = post.marginals(gf.Binary(), places)[0]
     assert first.flags.writeable
     assert post.marginals(gf.Binary(), places)[0] is not first
-    fields = {"prior_mean", "kernel", "data", "solution", "inference"}
-    assert set(vars(post)) <= fields | {"predictor", "response"}
+    fields = {"prior_mean", "kernel", "data", "solution", "inference", "behind", "count"}
+    assert set(vars(post)) <= fields | {"predictor", "response", "layout", "process"}
     known = {"prior_mean", "kernel", "layout", "sites", "known"}
     assert set(vars(post.predictor)) <= known | {"weights", "each"}

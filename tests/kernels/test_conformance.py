@@ -97,6 +97,33 @@ def test_a_broken_pullback_is_caught():
         check_kernel(Broken(0.5), dimensions=2)
 
 
+def test_broken_rows_are_caught():
+    class Shifted(gf.SE):
+        def rowwise(self, X, Z):
+            return super().rowwise(X, Z[::-1])
+
+    class Broken(gf.SE):
+        def rowwise_vjp(self, X, Z):
+            values, back = super().rowwise_vjp(X, Z)
+            return values, lambda g: 1.01 * back(g)
+
+    with pytest.raises(AssertionError, match="rowwise is the diagonal"):
+        check_kernel(Shifted(0.5), dimensions=2)
+    with pytest.raises(AssertionError, match="vjp of a diagonal"):
+        check_kernel(Broken(0.5), dimensions=2)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Cauchy(0.7, 2.0)], ids=str)
+def test_rows_are_those_of_matrices_however_many_and_in_whichever_order_of_memory(kernel):
+    X, Z = np.random.default_rng(0).normal(size=(2, 70, 3))
+    g = np.random.default_rng(1).normal(size=70)
+    for x, z in ((X, Z), (np.asfortranarray(X), np.asfortranarray(Z)), (X[:0], Z[:0])):
+        values, back = kernel.rowwise_vjp(x, z)
+        np.testing.assert_allclose(values, np.diagonal(kernel.matrix(X[: len(x)], Z[: len(x)])), rtol=1e-10, atol=1e-12)
+        expected = kernel.pullback(X, Z, np.diag(g)) if len(x) else np.zeros(kernel.size)
+        np.testing.assert_allclose(back(g[: len(x)]), expected, rtol=1e-8, atol=1e-9)
+
+
 def test_closed_forms():
     x, z = np.array([[0.3]]), np.array([[1.0]])
     d = 0.7

@@ -24,6 +24,7 @@ from gainful.hyper.nuts import nuts
 from gainful.hyper.problem import Problem
 from gainful.hyper.unstated import Opened, open_up
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -64,7 +65,7 @@ class Integrated(Learner):
 
     gp: Process
     by: str = "points"
-    inference: Inference | None = None
+    inference: Inference | Engine | None = None
 
     def __post_init__(self) -> None:
         require_kind("gp", self.gp, Process, "a GP", "for instance GP(space=space)")
@@ -76,7 +77,7 @@ class Integrated(Learner):
         return (self.gp,)
 
     @property
-    def method(self) -> Inference | None:
+    def method(self) -> Inference | Engine | None:
         return self.inference
 
     def condition(self, data: Data, start: Start = None, rng: Seed = 0) -> Belief | MGP:
@@ -101,7 +102,7 @@ class Integrated(Learner):
 
 
 def typical_part(
-    gp: Process, data: Data, instruments: Iterable[Instrument], inference: Inference | None, model: int = 0
+    gp: Process, data: Data, instruments: Iterable[Instrument], inference: Inference | Engine | None, model: int = 0
 ) -> Part:
     """A GP at typical hyperparameters, nothing learned."""
     several = tuple(instruments)
@@ -119,7 +120,7 @@ def integrated_parts(
     gp: Process,
     data: Data,
     instruments: Iterable[Instrument],
-    inference: Inference | None,
+    inference: Inference | Engine | None,
     start: Belief | Posterior | None,
     rng: np.random.Generator | int,
     model: int = 0,

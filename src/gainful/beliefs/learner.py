@@ -10,6 +10,7 @@ import numpy as np
 from gainful.beliefs.parts import Parts
 from gainful.data import Data
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.instruments.base import Instrument
@@ -39,7 +40,7 @@ class Learner(ABC):
 
     @property
     @abstractmethod
-    def method(self) -> Inference | None:
+    def method(self) -> Inference | Engine | None:
         """How each part is conditioned; None for what fits the data."""
 
     @abstractmethod

@@ -14,6 +14,7 @@ from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, column_names, listed, numbers, require
 from gainful.data import Data
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.process import Process
@@ -41,10 +42,10 @@ class Models(Learner):
 
     gps: tuple[Process, ...]
     prior: tuple[float, ...]
-    inference: Inference | None = None
+    inference: Inference | Engine | None = None
 
     def __init__(
-        self, gps: Sequence[Process], prior: ArrayLike | None = None, inference: Inference | None = None
+        self, gps: Sequence[Process], prior: ArrayLike | None = None, inference: Inference | Engine | None = None
     ) -> None:
         several = tuple(listed(gps) or ())
         usable = bool(several) and all(isinstance(each, Process) for each in several)
@@ -66,7 +67,7 @@ class Models(Learner):
         return self.gps
 
     @property
-    def method(self) -> Inference | None:
+    def method(self) -> Inference | Engine | None:
         return self.inference
 
     def condition(self, data: Data, start: Start = None, rng: Seed = 0) -> Belief:

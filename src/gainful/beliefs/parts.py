@@ -21,6 +21,7 @@ from gainful.data import Data
 from gainful.errors import ConvergenceWarning, NumericalError
 from gainful.hyper.unstated import structure
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.ep import EP
 from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sites import Sites
@@ -78,7 +79,7 @@ class Parts:
         processes: Sequence[Process],
         data: Data,
         instruments: Iterable[Instrument],
-        inference: Inference | None = None,
+        inference: Inference | Engine | None = None,
     ) -> Belief:
         """The posteriors of all parts given the data, weighed by its evidence."""
         several = (*instruments, *data.instruments)
@@ -96,7 +97,7 @@ class Parts:
         kept = [used[s] for s in weighed.kept]
         return Belief(weighed.posteriors, weighed.weights, kept, numbers, weighed.log_evidence)
 
-    def weigh(self, models: Sequence[Model], inference: Inference | None) -> Weighed:
+    def weigh(self, models: Sequence[Model], inference: Inference | Engine | None) -> Weighed:
         """The posterior under each part's model, and its weight by the evidence; those under which inference does not
         settle are left out, which is said."""
         solved = _solved(models, inference)
@@ -114,7 +115,7 @@ class Parts:
         return Weighed(kept, found, np.exp(logs - log_evidence), log_evidence)
 
 
-def _solved(models: Sequence[Model], inference: Inference | None) -> list[Posterior | None]:
+def _solved(models: Sequence[Model], inference: Inference | Engine | None) -> list[Posterior | None]:
     """The posterior under each model of the same answers: the first from the beginning, the others from where all of
     them together have come from there. None where inference does not settle, as long as it does under one of them."""
     layout = models[0][2].layout

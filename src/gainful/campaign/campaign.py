@@ -59,6 +59,7 @@ from gainful.data import Query
 from gainful.errors import InvalidInput, JournalChanged, JournalError
 from gainful.gp import GP
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.instruments import Instrument
@@ -130,7 +131,7 @@ class Campaign:
         repeat: bool = True,
         stop: Rule | Sequence[Rule] = (),
         refit: int | None = None,
-        inference: Inference | None = None,
+        inference: Inference | Engine | None = None,
         search: Search | None = None,
         initial: int | None = None,
         trust: TrustRegion | None = None,

@@ -31,6 +31,7 @@ from gainful.hyper.problem import require_prior_names
 from gainful.hyper.unstated import structure
 from gainful.inference import Exact, Laplace
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -73,7 +74,7 @@ class Design:
     repeat: bool = True
     stop: tuple[Rule, ...] = ()
     refit: int | None = None
-    inference: Inference | None = None
+    inference: Inference | Engine | None = None
     search: Search = field(default_factory=Search)
     initial: int | None = None
     trust: TrustRegion | None = None
@@ -342,7 +343,7 @@ def _refit(refit: Any, design: Design) -> int | None:
     return None if refit is None else require_count("refit", refit, 1, "None: never")
 
 
-def _inference(inference: Any, design: Design) -> Inference | None:
+def _inference(inference: Any, design: Design) -> Inference | Engine | None:
     method_for(Data().layout, inference)
     others = [each.label for each in design.instruments if not each.gaussian]
     if isinstance(inference, Exact) and others:

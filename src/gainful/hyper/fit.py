@@ -15,10 +15,10 @@ from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.hyper.problem import Problem
+from gainful.inference.engines.base import Engine
 from gainful.inference.ep import EP
-from gainful.inference.evidence import UNSETTLED
+from gainful.inference.evidence import UNSETTLED, Start
 from gainful.inference.posterior import Posterior, solve
-from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference
 from gainful.inference.solving import warn_if_jittered
 from gainful.parameters import FISHER, IDENTITY, LOG, LOGIT, Slot, natural, to_theta
@@ -78,7 +78,7 @@ def fit(
     data: Data,
     *,
     priors: Mapping[str, Prior] | Prior | None = None,
-    inference: Inference | None = None,
+    inference: Inference | Engine | None = None,
     starts: int | ArrayLike = 4,
     rng: np.random.Generator | int = 0,
 ) -> Fitted:
@@ -141,7 +141,7 @@ def _search(problem: Problem, start: Array, best: float, satisfied: float) -> Fo
     rough = replace(problem, inference=loose)
     low, high = np.array(bounds).T
     full = problem.theta.copy()
-    sites: Sites | None = None
+    sites: Start = None
     size = 0.0  # of the objective's gradient at the start
     gains, value, enough = (np.inf, np.inf), np.inf, False
 

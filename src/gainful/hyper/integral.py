@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 from gainful.errors import NumericalError
 from gainful.hyper.problem import Problem
 from gainful.inference.ep import EP
-from gainful.inference.sites import Sites
+from gainful.inference.evidence import Start
 from gainful.numerics.scattered import scattered
 
 __all__ = ["Mode", "Points", "curvature", "find_mode", "loosened", "spread_points"]
@@ -49,7 +49,7 @@ class Mode:
     theta: Array
     curvature: Array
     log_density: float
-    sites: Sites
+    sites: Start
 
     @cached_property
     def axes(self) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ def loosened(problem: Problem, tolerance: float) -> Problem:
     return replace(problem, inference=ended)
 
 
-def curvature(problem: Problem, theta: Array, sites: Sites | None) -> Array:
+def curvature(problem: Problem, theta: Array, sites: Start) -> Array:
     """−∇² log p(answers, theta) in the free entries, (k, k), by central differences of the exact gradient."""
     free = problem.free
     H = np.zeros((len(free), len(free)))
@@ -94,7 +94,7 @@ def curvature(problem: Problem, theta: Array, sites: Sites | None) -> Array:
     return 0.5 * (H + H.T)
 
 
-def find_mode(problem: Problem, theta: Array, sites: Sites | None) -> Mode:
+def find_mode(problem: Problem, theta: Array, sites: Start) -> Mode:
     """The mode near theta, where a search has ended: Newton steps, as long as they gain, to the last digits of EP.
 
     The curvature is that of the mode itself, so that nothing depends on the way there.

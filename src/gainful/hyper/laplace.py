@@ -23,6 +23,7 @@ from gainful.data import Data, require_instrument
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.fit import Fitted
 from gainful.hyper.integral import curvature
+from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sampled import smooth
 from gainful.instruments.answers import Answers
@@ -105,7 +106,10 @@ class MGP:
         """Posteriors at theta_hat ± h along each learned parameter."""
         fitted = self.hyper.fitted
         sites, out = fitted.posterior.sites, []
-        inference = smooth(fitted.problem.inference, responds=fitted.posterior.response is not None)
+        method = fitted.problem.inference
+        inference = (
+            method if isinstance(method, Engine) else smooth(method, responds=fitted.posterior.response is not None)
+        )
         for i in fitted.problem.free:
             pair = []
             for h in (_STEP, -_STEP):

@@ -15,6 +15,7 @@ from gainful.errors import InvalidInput, MissingExtra, NumericalError
 from gainful.hyper.fit import fit
 from gainful.hyper.problem import Problem
 from gainful.inference.belief import Belief
+from gainful.inference.engines.base import Engine
 from gainful.inference.ep import EP
 from gainful.inference.posterior import solve, warn_about
 from gainful.inference.solution import Inference
@@ -38,7 +39,7 @@ def nuts(
     thin: int = 1,
     seed: int = 0,
     priors: Mapping[str, Prior] | None = None,
-    inference: Inference | None = None,
+    inference: Inference | Engine | None = None,
     progress: bool = False,
 ) -> Belief:
     """A belief of equally weighted posteriors, one per kept draw of the hyperparameters: chains · draws/thin of them.

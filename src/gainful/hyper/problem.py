@@ -19,8 +19,8 @@ from gainful.checks import require
 from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.hyper.defaults import default_priors
-from gainful.inference.evidence import Evidence, evidence_and_gradient, log_evidences
-from gainful.inference.sites import Sites
+from gainful.inference.engines.base import Engine
+from gainful.inference.evidence import Evidence, Start, evidence_and_gradient, log_evidences
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
 from gainful.instruments.base import Instrument
@@ -38,10 +38,12 @@ class Problem:
     gp: Process
     data: Data
     given: Mapping[str, Prior]
-    inference: Inference
+    inference: Inference | Engine
 
     @staticmethod
-    def of(gp: Process, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | None) -> Problem:
+    def of(
+        gp: Process, data: Data, priors: Mapping[str, Prior] | Prior | None, inference: Inference | Engine | None
+    ) -> Problem:
         """Defaults filled in: the gp's priors, overridden by `priors`; one alone is for all the gp leaves free."""
         if not isinstance(gp, Process):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
@@ -124,14 +126,14 @@ class Problem:
         except InvalidInput as trouble:  # an exponential that under- or overflows, thresholds that coincide
             raise NumericalError(f"hyperparameters out of range: {trouble}") from trouble
 
-    def evidence(self, theta: Array, start: Sites | None = None) -> tuple[Evidence, Array]:
+    def evidence(self, theta: Array, start: Start = None) -> tuple[Evidence, Array]:
         """The evidence and its gradient in all of theta."""
         gp, data = self.at(theta)
         learned = bool(np.any(self.free >= self.gp.size))
         found = evidence_and_gradient(gp.mean, gp.kernel, data, self.inference, start, instruments=learned)
         return found, np.concatenate([found.kernel, found.mean, *found.instruments])
 
-    def log_densities(self, thetas: Array, start: Sites | None = None) -> tuple[Array, Array]:
+    def log_densities(self, thetas: Array, start: Start = None) -> tuple[Array, Array]:
         """log p(answers | theta), −inf where double precision fails, and log p(theta), for the rows of (S, P)."""
         prior = np.array([log_density_in_theta(self.priors, self.slots, theta)[0] for theta in thetas])
         found, places = [], []
@@ -146,7 +148,7 @@ class Problem:
             evidence[places] = log_evidences([(gp.mean, gp.kernel, data) for gp, data in found], self.inference, start)
         return evidence, prior
 
-    def log_density(self, theta: Array, start: Sites | None = None) -> tuple[float, Array, Evidence]:
+    def log_density(self, theta: Array, start: Start = None) -> tuple[float, Array, Evidence]:
         """log p(answers, theta) and its gradient in all of theta; the density is per unit of theta."""
         found, gradient = self.evidence(theta, start)
         prior, prior_gradient = log_density_in_theta(self.priors, self.slots, theta)

@@ -19,6 +19,7 @@ from gainful.data import Data
 from gainful.hyper.defaults import CONVENTION, LEVEL, NOISE, Scale, default_prior, scale_of, siblings_of, typical
 from gainful.hyper.outputs import outputs_of, together
 from gainful.hyper.problem import Problem, called
+from gainful.inference.engines.base import Engine
 from gainful.inference.solution import Inference
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Constant, On, Sum
@@ -81,7 +82,7 @@ class Opened:
 
 
 def open_up(
-    process: Process, data: Data, inference: Inference | None = None, instruments: Iterable[Instrument] = ()
+    process: Process, data: Data, inference: Inference | Engine | None = None, instruments: Iterable[Instrument] = ()
 ) -> Opened:
     """The problem of learning from the data what was not stated; `instruments` may answer later."""
     data, several = process.fitting(data), tuple(instruments)

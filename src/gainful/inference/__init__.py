@@ -3,6 +3,11 @@
 from gainful.inference.belief import Belief
 from gainful.inference.checking import Check
 from gainful.inference.convergence import Convergence, Result
+from gainful.inference.engines.inducing import Inducing
+from gainful.inference.engines.iterative import Iterative
+from gainful.inference.engines.krylov import Solver
+from gainful.inference.engines.ski import SKI
+from gainful.inference.engines.vecchia import Vecchia
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.laplace import Laplace
@@ -14,10 +19,13 @@ from gainful.instruments.answers import MixtureAnswers
 
 __all__ = [
     "EP",
+    "SKI",
     "Belief",
     "Check",
     "Convergence",
     "Exact",
+    "Inducing",
+    "Iterative",
     "Laplace",
     "MixtureAnswers",
     "Posterior",
@@ -25,5 +33,7 @@ __all__ = [
     "Ranking",
     "Result",
     "Sampled",
+    "Solver",
+    "Vecchia",
     "rank",
 ]

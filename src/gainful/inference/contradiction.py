@@ -20,10 +20,12 @@ def misfit(posterior: Posterior) -> tuple[float, int]:
     r are the readings less the prior mean and α = (K + noise²)⁻¹ r, so that where all answers are readings it is
     r'(K + noise²)⁻¹ r, the sum of squared deviations of each from what the ones before it lead to expect.
     """
-    layout, state = posterior.data.layout, posterior.solution.state
+    layout, state = posterior.layout, posterior.solution.state
+    known = getattr(posterior.behind, "misfit", None)  # of the answers that an engine has taken, where it says so
+    total, count = (0.0, 0) if known is None else (float(known), posterior.count)
     if not layout.size:
-        return 0.0, 0
-    prior, total, count = layout.pick(posterior.prior_mean(layout.places)), 0.0, 0
+        return total, count
+    prior = layout.pick(posterior.process[0](layout.places))
     for instrument, _, answers, rows in layout.sources:
         if instrument.gaussian and rows.shape[1] == 1:
             at = rows[:, 0]

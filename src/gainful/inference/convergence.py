@@ -48,6 +48,12 @@ class Result(Enum):
         "instruments noise, or take more draws and compare"
     )
     ASSUMED = "sites assumed for pending queries"
+    SOLVED = "solved in {iterations} products to a relative residual of {residual:.1e}"
+    NOT_SOLVED = (
+        "stopped after {iterations} products with a relative residual of {residual:.1e}; give the solver more of them, "
+        "a preconditioner of higher rank, or the readings more noise"
+    )
+    APPROXIMATED = "approximated"
 
     @property
     def converged(self) -> bool:
@@ -55,9 +61,10 @@ class Result(Enum):
         return self in _CONVERGED
 
 
-_CONVERGED = frozenset(
-    {Result.EXACT, Result.CONVERGED, Result.CONVERGED_TO_PRECISION, Result.MODE_FOUND, Result.SAMPLED, Result.ASSUMED}
-)
+_CONVERGED = frozenset(Result) - {
+    Result.STOPPED_EARLY, Result.CLIPPED, Result.UNSETTLED, Result.IMPROPER, Result.NOT_CONTRACTING, Result.CIRCLING,
+    Result.MODE_NOT_FOUND, Result.NOT_MIXED, Result.NOT_SOLVED,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Convergence:
     result: Result
     iterations: int = 0
     residual: float = 0.0
+    note: str = ""  # what more there is to say, as the sentence goes on
 
     @property
     def converged(self) -> bool:
@@ -80,7 +88,7 @@ class Convergence:
     @property
     def message(self) -> str:
         """What happened, in a sentence."""
-        return self.result.value.format(iterations=self.iterations, residual=self.residual)
+        return self.result.value.format(iterations=self.iterations, residual=self.residual) + self.note
 
     def __bool__(self) -> bool:
         return self.converged

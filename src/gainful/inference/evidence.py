@@ -22,6 +22,8 @@ from gainful.data import Data
 from gainful.errors import NumericalError
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
+from gainful.inference.engines.base import Engine, EngineBelief
+from gainful.inference.engines.dense import DenseBelief
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.sampled import smooth
@@ -35,6 +37,7 @@ from gainful.layout import Layout
 from gainful.means import Mean
 
 Array = NDArray[np.float64]
+Start = Sites | EngineBelief | None  # where a belief may begin: sites, or an engine's own earlier belief
 
 UNSETTLED = 0.3  # of a standard deviation: an evidence from moments that are further off says nothing
 
@@ -47,14 +50,20 @@ class Evidence:
     kernel: Array
     mean: Array
     instruments: tuple[Array, ...]
-    sites: Sites
+    sites: Start
     convergence: Convergence
     jitter: float
 
 
-def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None) -> float:
+def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference | Engine, start: Start = None) -> float:
     """The log evidence alone."""
-    return _solution(mean, kernel, data, inference, start).log_evidence
+    if isinstance(inference, Engine):
+        return inference.believe(mean, kernel, data.layout).log_evidence
+    return _solution(mean, kernel, data, inference, _sites(start)).log_evidence
+
+
+def _sites(start: Start) -> Sites | None:
+    return start if isinstance(start, Sites) else None
 
 
 def _solution(mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None) -> Solution:
@@ -63,18 +72,21 @@ def _solution(mean: Mean, kernel: Kernel, data: Data, inference: Inference, star
     return smooth(inference).solve(layout, layout.pick(mean(layout.places)), cov, as_start(start))
 
 
-def log_evidences(models: Sequence[Model], inference: Inference, start: Sites | None = None) -> Array:
+def log_evidences(models: Sequence[Model], inference: Inference | Engine, start: Start = None) -> Array:
     """The log evidence of the same answers under several models, (S,); −inf where inference does not settle."""
+    if isinstance(inference, Engine):
+        return np.array([log_evidence(mean, kernel, data, inference) for mean, kernel, data in models])
     inference = smooth(inference)
     tolerance = inference.tolerance if isinstance(inference, EP) else 0.0
-    settled = settle_models(models, start, tolerance) if isinstance(inference, EP | Exact) else None
+    sites = _sites(start)
+    settled = settle_models(models, sites, tolerance) if isinstance(inference, EP | Exact) else None
     out = np.full(len(models), -np.inf)
     for s, (mean, kernel, data) in enumerate(models):
         if settled is not None and settled.residual[s] <= tolerance:
             out[s] = settled.log_evidence[s]
             continue
         try:
-            found = _solution(mean, kernel, data, inference, None if data.layout.gaussian else start)
+            found = _solution(mean, kernel, data, inference, None if data.layout.gaussian else sites)
             out[s] = found.log_evidence if found.convergence.residual < UNSETTLED else -np.inf
         except NumericalError:
             continue
@@ -82,16 +94,23 @@ def log_evidences(models: Sequence[Model], inference: Inference, start: Sites | 
 
 
 def evidence_and_gradient(
-    mean: Mean, kernel: Kernel, data: Data, inference: Inference, start: Sites | None = None, instruments: bool = True
+    mean: Mean,
+    kernel: Kernel,
+    data: Data,
+    inference: Inference | Engine,
+    start: Start = None,
+    instruments: bool = True,
 ) -> Evidence:
     """The log evidence and its gradient; without `instruments` theirs is left out (zeros)."""
+    if isinstance(inference, Engine):
+        return _by_engine(mean, kernel, data, inference, start)
     layout, inference = data.layout, smooth(inference)
     if not layout.size:
         nothing = inference.solve(layout, np.zeros(0), np.zeros((0, 0)))
         return Evidence(0.0, np.zeros(kernel.size), np.zeros(mean.size), (), nothing.sites, nothing.convergence, 0.0)
     values, mean_back = mean.vjp(layout.places)
     K, kernel_back = kernel.vjp(layout.places, layout.places)
-    solution = inference.solve(layout, layout.pick(values), layout.covariance(K), as_start(start))
+    solution = inference.solve(layout, layout.pick(values), layout.covariance(K), as_start(_sites(start)))
     state, jitter = solution.state, solution.state.factor.jitter
     force = None if solution.implicit_force is None else solution.implicit_force()
     own = tuple(np.zeros(i.size) for i in data.instruments)
@@ -115,6 +134,27 @@ def evidence_and_gradient(
         solution.convergence,
         jitter,
     )
+
+
+def _by_engine(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: Start) -> Evidence:
+    """As an engine has it. Its belief is where the next one may start from, unless that keeps a matrix of all answers
+    in memory, which is used up here."""
+    layout = data.layout
+    belief = engine.believe(mean, kernel, layout, None if isinstance(start, Sites) else start)
+    dense = isinstance(belief, DenseBelief)
+    value = belief.log_evidence if dense else np.nan
+    found = belief.into_gradient() if isinstance(belief, DenseBelief) else belief.gradient()
+    value = value if dense else belief.log_evidence  # some have it for nothing once they have the gradient
+    if hasattr(belief, "instrument_gradient"):  # of answers that are not numbers
+        own = belief.instrument_gradient()
+    else:
+        own = tuple(np.zeros(each.size) for each in data.instruments)
+        for instrument, owner, _, rows in layout.sources:
+            if instrument.gaussian and instrument.size:
+                own[owner][:] += float(found.noise[rows[:, 0]].sum())
+    next_start = Sites(np.zeros(0), np.zeros(0)) if dense else belief
+    jitter = float(getattr(belief, "jitter", 0.0))
+    return Evidence(value, found.kernel, found.mean, own, next_start, belief.convergence, jitter)
 
 
 def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ and posteriors are made of posteriors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.drawn import answers_by_draw, moments_by_draw, sample_by_draw
 from gainful.inference.draws import Draws
+from gainful.inference.engines.base import Engine, EngineBelief
+from gainful.inference.engines.believed import BelievedKernel, BelievedMean, steps_for
 from gainful.inference.predicting import Predictor
 from gainful.inference.predictive import Predictive, frozen
 from gainful.inference.pullback import Beside, beside, moments_and_pullback, of_places
@@ -31,7 +33,7 @@ from gainful.inference.quantiles import as_levels, require_level, tails
 from gainful.inference.sampled import Sampled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
-from gainful.inference.solving import find_sites, warn_if_jittered, warn_if_unconverged
+from gainful.inference.solving import find_sites, method_for, warn_if_jittered, warn_if_unconverged
 from gainful.inference.sweep import cavity
 from gainful.inference.updating import (
     append_gaussian,
@@ -43,6 +45,7 @@ from gainful.inference.updating import (
 from gainful.instruments.answers import Answers, MixtureAnswers
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
+from gainful.layout import Layout
 from gainful.means import Mean
 from gainful.numerics.memory import require_room
 from gainful.numerics.mixture_quantile import mixture_quantile
@@ -80,13 +83,19 @@ class KnownWindows(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """What is believed about f after the data: predictions, samples, and conditioning on more or fewer
-    observations."""
+    observations.
+
+    Many answers are taken by an engine. `behind` is then its belief about the first `count` of them, which stands where
+    a prior does, and `solution` is about those that came after.
+    """
 
     prior_mean: Mean
     kernel: Kernel
     data: Data
     solution: Solution
-    inference: Inference | None = None  # None: exact if it can be, EP otherwise
+    inference: Inference | Engine | None = None  # None: exact if it can be, EP otherwise
+    behind: EngineBelief | None = None
+    count: int = 0
 
     def __repr__(self) -> str:
         found = f"{len(self.data)} answers, log_evidence={self.log_evidence:.6g}, {self.convergence.message}"
@@ -95,15 +104,18 @@ class Posterior:
     @property
     def log_evidence(self) -> float:
         """log p(answers)."""
-        return self.solution.log_evidence
+        return self.solution.log_evidence + (0.0 if self.behind is None else self.behind.log_evidence)
 
     @property
     def converged(self) -> bool:
         """Whether inference reached its fixed point; `convergence` says what happened."""
-        return self.solution.convergence.converged
+        return self.convergence.converged
 
     @property
     def convergence(self) -> Convergence:
+        """How inference ended: the engine's, where that fell short or nothing came after it."""
+        if self.behind is not None and (not self.behind.convergence or self.count == len(self.data)):
+            return self.behind.convergence
         return self.solution.convergence
 
     @property
@@ -113,7 +125,7 @@ class Posterior:
     @property
     def jitter(self) -> float:
         """How much the diagonal had to be enlarged, relative to itself; 0.0 as a rule."""
-        return self.solution.state.factor.jitter
+        return max(self.solution.state.factor.jitter, float(getattr(self.behind, "jitter", 0.0)))
 
     @property
     def draws(self) -> Draws | None:
@@ -123,6 +135,16 @@ class Posterior:
     @property
     def _state(self) -> Conditioned:
         return self.solution.state
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Of the answers that `solution` is about: all, or those after the engine's."""
+        return _after(self.data, self.count).layout
+
+    @cached_property
+    def process(self) -> tuple[Mean, Kernel]:
+        """Mean and covariance of f before those answers: the prior's, or what an engine has made of the first ones."""
+        return _process(self.prior_mean, self.kernel, self.data, self.behind)
 
     @cached_property
     def response(self) -> Response | None:
@@ -137,7 +159,7 @@ class Posterior:
             known = self.draws.adjusted
         elif self.response is not None:
             known = self.response.adjust(self._state)
-        return Predictor(self.prior_mean, self.kernel, self.data.layout, self.sites, known)
+        return Predictor(*self.process, self.layout, self.sites, known)
 
     def of(self, output: int | str | None) -> Posterior:
         """The same belief about one of several functions, by its name or its number: places need not say which."""
@@ -314,6 +336,9 @@ class Posterior:
         True
         """
         require_level(level)
+        if self.behind is not None:
+            expected, remedy = "a posterior without an engine", "condition a few hundred of the answers with EP()"
+            raise InvalidInput("posterior", expected, type(self.inference).__name__, remedy)
         exact = solve(self.prior_mean, self.kernel, self.data, Sampled(draws, seed))
         warn_if_unconverged(exact.convergence, stacklevel=3)
         measured = np.unique(self.data.layout.places, axis=0)
@@ -322,7 +347,7 @@ class Posterior:
 
     def known_windows(self, instrument: Instrument, X: ArrayLike) -> KnownWindows | None:
         """The queries whose very value answers without noise have bounded; None where no answer was without noise."""
-        rows, known, ends = self.data.layout.hard_windows(instrument.query == "pair")
+        rows, known, ends = self.layout.hard_windows(instrument.query == "pair")
         if not len(rows) or instrument.query == "set":
             return None
         queries, _ = as_queries(instrument, X)
@@ -345,41 +370,57 @@ class Posterior:
             return self
         if not len(self.data):
             return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
-        layout, old, state = data.layout, self.data.layout, self._state
-        cov = extend_covariance(self.kernel, old, layout, state.prior_cov)
+        old, state, (mean, kernel) = self.layout, self._state, self.process
+        if not old.size:
+            return warn_about(self._again(data))
+        layout = _after(data, self.count).layout
+        cov = extend_covariance(kernel, old, layout, state.prior_cov)
         sites = transfer_sites(self.sites, layout, np.arange(old.size, dtype=np.intp))
         if layout.gaussian and is_extendable(old, state):
-            exact = append_gaussian(state, sites, layout.pick(self.prior_mean(layout.places)), cov)
+            exact = append_gaussian(state, sites, layout.pick(mean(layout.places)), cov)
             if exact is not None:
                 return self._exact(data, exact)
         start = WarmStart(sites)
         if not layout.gaussian:
-            sites = filtered_sites(self.prior_mean, state, more.layout, sites, cov)
+            sites = filtered_sites(mean, state, more.layout, sites, cov)
             start = WarmStart(sites, before=state, low=self.solution.low)
-        return warn_about(solve(self.prior_mean, self.kernel, data, self.inference, start, cov))
+        return warn_about(self._again(data, start, cov))
 
     def without(self, observations: int | Iterable[int]) -> Posterior:
         """The posterior without these observations (numbered in the order of adding), as cheaply as one is added."""
         gone = self.data.numbers(observations)
         if not gone.size:
             return self
-        old, data, state = self.data.layout, self.data.without(gone), self._state
-        layout = data.layout
+        data = self.data.without(gone)
+        if gone[0] < self.count:  # the engine has seen it
+            seen = self.count - int(np.sum(gone < self.count))
+            first = data.without(range(seen, len(data)))
+            return warn_about(solve(self.prior_mean, self.kernel, first, self.inference)).condition(data.since(seen))
+        gone = gone - self.count
+        old, layout, state = self.layout, _after(data, self.count).layout, self._state
         rows = np.concatenate([np.arange(old.starts[i], old.starts[i + 1]) for i in gone])
         kept = np.setdiff1d(np.arange(old.size), rows).astype(np.intp)
         cov = state.prior_cov[np.ix_(kept, kept)]
         sites = transfer_sites(self.sites, layout, kept)
         if is_extendable(old, state) and len(rows) == 1 and len(data):
-            mean = layout.pick(self.prior_mean(layout.places))
+            mean = layout.pick(self.process[0](layout.places))
             return self._exact(data, remove_gaussian(state, int(rows[0]), sites, mean, cov))
         low = self.solution.low
         start = WarmStart(sites, low=None if low is None else low.kept(kept))
-        return warn_about(solve(self.prior_mean, self.kernel, data, self.inference, start, cov))
+        return warn_about(self._again(data, start, cov))
+
+    def _again(self, data: Data, start: WarmStart | None = None, cov: Array | None = None) -> Posterior:
+        """The posterior of other data that begin with what the engine has seen, if there is one."""
+        layout, inference = _after(data, self.count).layout, self.inference
+        method = None if isinstance(inference, Engine) else inference
+        solution = find_sites(*self.process, layout, method, start, cov)
+        return replace(self, data=data, solution=solution)
 
     def _exact(self, data: Data, state: Conditioned) -> Posterior:
         """The posterior of Gaussian answers, given the belief about g."""
-        solution = Solution(state, gaussian_evidence(data.layout, state), Convergence(Result.EXACT))
-        return Posterior(self.prior_mean, self.kernel, data, solution, self.inference)
+        layout = _after(data, self.count).layout
+        solution = Solution(state, gaussian_evidence(layout, state), Convergence(Result.EXACT))
+        return replace(self, data=data, solution=solution)
 
     def _queries(self, instrument: Instrument, X: ArrayLike) -> Array:
         """What the instrument looks at in the queries X, which may be said in the words of the space."""
@@ -406,13 +447,30 @@ def solve(
     mean: Mean,
     kernel: Kernel,
     data: Data,
-    inference: Inference | None = None,
+    inference: Inference | Engine | None = None,
     start: WarmStart | Sites | None = None,
     cov: Array | None = None,
 ) -> Posterior:
     """Condition a GP on data, starting from sites and with g's covariance where they are known; warns of nothing."""
-    solution = find_sites(mean, kernel, data.layout, inference, as_start(start), cov)
-    return Posterior(mean, kernel, data, solution, inference)
+    method = method_for(data.layout, inference)
+    if not isinstance(method, Engine) or not data.layout.size:
+        own = None if isinstance(method, Engine) else method
+        solution = find_sites(mean, kernel, data.layout, own, as_start(start), cov)
+        return Posterior(mean, kernel, data, solution, inference)
+    behind, count = method.believe(mean, kernel, data.layout), len(data)
+    nothing = find_sites(*_process(mean, kernel, data, behind), Data().layout)
+    return Posterior(mean, kernel, data, nothing, method, behind, count)
+
+
+def _after(data: Data, count: int) -> Data:
+    return data.since(count) if count else data
+
+
+def _process(mean: Mean, kernel: Kernel, data: Data, behind: EngineBelief | None) -> tuple[Mean, Kernel]:
+    if behind is None:
+        return mean, kernel
+    steps = steps_for(data.layout.places)
+    return BelievedMean(behind, steps), BelievedKernel(behind, steps)
 
 
 def warn_about(found: Posterior) -> Posterior:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, NumericalError
 from gainful.inference.convergence import Convergence
+from gainful.inference.engines.base import Engine
+from gainful.inference.engines.choosing import engine_for
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.solution import Inference, Solution, WarmStart
@@ -20,12 +22,17 @@ from gainful.means import Mean
 Array = NDArray[np.float64]
 
 
-def method_for(layout: Layout, inference: Inference | None) -> Inference:
-    """The given way of inference, or exact if it can be and EP otherwise."""
-    if inference is not None and (isinstance(inference, type) or not hasattr(inference, "solve")):
+def method_for(layout: Layout, inference: Inference | Engine | None) -> Inference | Engine:
+    """The given way of inference; or exact if it can be, by an engine where answers are many, and EP otherwise."""
+    usable = not isinstance(inference, type) and (hasattr(inference, "solve") or isinstance(inference, Engine))
+    if inference is not None and not usable:
         raise InvalidInput(
-            "inference", "EP(), Laplace(), Exact(), Sampled() or None", inference, "None chooses for you"
+            "inference", "EP(), Laplace(), Exact(), Sampled(), an engine or None", inference, "None chooses for you"
         )
+    if inference is None or isinstance(inference, Exact):
+        engine = engine_for(layout)
+        if engine is not None:
+            return engine
     return inference or (Exact() if layout.gaussian else EP())
 
 
@@ -40,7 +47,7 @@ def find_sites(
     """Condition a GP on laid-out data, from a warm start and with g's covariance `cov` (F, F) where they are known."""
     if kernel.is_batch or mean.is_batch:
         raise InvalidInput("kernel, mean", "one setting of the parameters", "a batch", "condition them one at a time")
-    method = method_for(layout, inference)
+    method = inference or (Exact() if layout.gaussian else EP())
     if not layout.size:  # the prior: a kernel or a mean may know its dimensions, no data does not
         prior_mean, cov = np.zeros(0), np.zeros((0, 0))
     else:

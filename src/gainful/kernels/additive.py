@@ -7,7 +7,7 @@ One lengthscale for each dimension, whatever terms it is in, and one variance fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -132,17 +132,24 @@ class Additive(Kernel):
 
     def squares(self, X: Array, Z: Array) -> Array:
         """|x_d − z_d|² of each dimension, (D, N M)."""
+        return self._squares(X, lambda c: (X[:, c, None] - Z[None, :, c]).ravel(), len(X) * len(Z))
+
+    def _squares_of_rows(self, X: Array, Z: Array) -> Array:
+        """The same for each pair of rows, (D, N)."""
+        return self._squares(X, lambda c: X[:, c] - Z[:, c], len(X))
+
+    def _squares(self, X: Array, apart: Callable[[int], Array], size: int) -> Array:
         last = max(c for own in self._columns for c in own)
         if last >= X.shape[1]:
             raise InvalidInput("terms", f"dimensions below {X.shape[1]}, the number of coordinates", self.terms,
                                "check X and the terms")  # fmt: skip
-        out = np.empty((self.dimensions, len(X), len(Z)))
+        out = np.empty((self.dimensions, size))
         for d, (first, *more) in enumerate(self._columns):
-            apart = X[:, first, None] - Z[None, :, first]
-            out[d] = apart != 0.0 if d in self.categories else np.square(apart, out=apart)
+            one = apart(first)
+            out[d] = one != 0.0 if d in self.categories else np.square(one, out=one)
             for c in more:
-                out[d] += np.square(X[:, c, None] - Z[None, :, c])
-        return out.reshape(self.dimensions, -1)
+                out[d] += np.square(apart(c))
+        return out
 
     @property
     def _weights(self) -> tuple[Array, Array, tuple[int, ...]]:
@@ -157,9 +164,15 @@ class Additive(Kernel):
         )
 
     def matrix(self, X: Array, Z: Array) -> Array:
+        return self._values(self.squares(X, Z), (len(X), len(Z)))
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self._values(self._squares_of_rows(X, Z), (len(X),))
+
+    def _values(self, squares: Array, shape: tuple[int, ...]) -> Array:
         scaled, variances, batch = self._weights
-        k = PROFILES[self.profile].profile(matmul(scaled, self.squares(X, Z)))
-        return self._summed(variances, k).reshape(*batch, len(X), len(Z))
+        k = PROFILES[self.profile].profile(matmul(scaled, squares))
+        return self._summed(variances, k).reshape(*batch, *shape)
 
     @staticmethod
     def _summed(variances: Array, k: Array) -> Array:
@@ -171,7 +184,12 @@ class Additive(Kernel):
         return np.asarray(self.variance, dtype=float).sum(axis=-1)[..., None] * np.ones(len(X))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        squares = self.squares(X, Z)
+        return self._vjp(self.squares(X, Z), (len(X), len(Z)))
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self._vjp(self._squares_of_rows(X, Z), (len(X),))
+
+    def _vjp(self, squares: Array, shape: tuple[int, ...]) -> tuple[Array, Pullback]:
         scaled, variances, _ = self._weights
         k, weights = PROFILES[self.profile].linearise(matmul(scaled, squares))
 
@@ -181,7 +199,7 @@ class Additive(Kernel):
             lengths = -2.0 * np.sum(variances.T * scaled * slopes, axis=0)
             return np.concatenate([lengths, variances[0] * matmul(k, flat[0])])
 
-        return self._summed(variances, k).reshape(len(X), len(Z)), back
+        return self._summed(variances, k).reshape(shape), back
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         scaled, variances, batch = self._weights

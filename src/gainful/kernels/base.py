@@ -4,6 +4,7 @@
     K, back = k.vjp(X, Z)         the matrix, and G = dL/dK -> dL/dtheta, with no stack of derivative matrices
     K, back = k.vjp_inputs(X, Z)  the same in the places: G -> dL/dX (N, D), holding Z fixed
     k.diag(X)                     the diagonal of k(X, X), with `pullback_diag_inputs` for its inputs
+    k.rowwise(X, Z)               k(x_i, z_i) for each pair of rows (N,), with `rowwise_vjp` for theta
     k + k, k * k, 2.0 * k, k.on(dims)
 
 A kernel of one's own needs `matrix` and `diag`; what it does not say about derivatives is found by differences, at the
@@ -35,6 +36,7 @@ Pullback = Callable[[Array], Array]
 FAR = 10**9  # a column number that no table has
 _STEP = 1e-3  # in theta, and
 _PART = 1e-4  # of the extent of the places: where pullbacks are by differences
+_BLOCK = 32  # rows of the small matrices whose diagonals are pairs of rows, where a kernel gives only matrices
 
 
 @dataclass(frozen=True)
@@ -51,17 +53,32 @@ class Kernel(Parametrised, ABC):
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         """K and the map from G = dL/dK (N, M) to dL/dtheta (P,); by differences where there is no closed form."""
+        return self.matrix(X, Z), lambda G: self._by_differences(lambda kernel: kernel.matrix(X, Z), G)
 
-        def back(G: Array) -> Array:
-            theta = self.theta
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        """k(x_i, z_i) for each pair of rows of X and Z (N, D), (N,); with a batch of settings (S, N).
 
-            def along(i: int) -> Callable[[float], Array]:
-                direction = np.arange(len(theta)) == i
-                return lambda h: self.with_theta(theta + h * direction).matrix(X, Z)
+        >>> (Constant(2.0) + Constant(3.0)).rowwise(np.zeros((2, 1)), np.ones((2, 1))).tolist()
+        [5.0, 5.0]
+        """
+        parts = [slice(i, i + _BLOCK) for i in range(0, max(len(X), 1), _BLOCK)]
+        each = [np.diagonal(self.matrix(X[part], Z[part]), axis1=-2, axis2=-1) for part in parts]
+        return np.concatenate(each, axis=-1)
 
-            return np.array([float(np.sum(G * slope(along(i), _STEP))) for i in range(len(theta))])
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        """`rowwise` and the map from g = dL/d of it (N,) to dL/dtheta (P,); by differences where there is no closed
+        form."""
+        return self.rowwise(X, Z), lambda g: self._by_differences(lambda kernel: kernel.rowwise(X, Z), g)
 
-        return self.matrix(X, Z), back
+    def _by_differences(self, values: Callable[[Kernel], Array], G: Array) -> Array:
+        """dL/dtheta (P,) from G = dL/d values."""
+        theta = self.theta
+
+        def along(i: int) -> Callable[[float], Array]:
+            direction = np.arange(len(theta)) == i
+            return lambda h: values(self.with_theta(theta + h * direction))
+
+        return np.array([float(np.sum(G * slope(along(i), _STEP))) for i in range(len(theta))])
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         """K and the map from G = dL/dK (N, M) to dL/dX (N, D), with Z held fixed; by differences where there is no
@@ -168,6 +185,12 @@ class Constant(Kernel):
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.array([self.variance * G.sum()])
 
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self.diag(X)
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.diag(X), lambda g: np.array([self.variance * g.sum()])
+
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros_like(X)
 
@@ -242,6 +265,14 @@ class Sum(Kernel):
         b, back_b = self.right.vjp(X, Z)
         return a + b, lambda G: np.concatenate([back_a(G), back_b(G)])
 
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self.left.rowwise(X, Z) + self.right.rowwise(X, Z)
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.rowwise_vjp(X, Z)
+        b, back_b = self.right.rowwise_vjp(X, Z)
+        return a + b, lambda g: np.concatenate([back_a(g), back_b(g)])
+
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         a, back_a = self.left.vjp_inputs(X, Z)
         b, back_b = self.right.vjp_inputs(X, Z)
@@ -286,6 +317,14 @@ class Product(Kernel):
         a, back_a = self.left.vjp(X, Z)
         b, back_b = self.right.vjp(X, Z)
         return a * b, lambda G: np.concatenate([back_a(G * b), back_b(G * a)])
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self.left.rowwise(X, Z) * self.right.rowwise(X, Z)
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        a, back_a = self.left.rowwise_vjp(X, Z)
+        b, back_b = self.right.rowwise_vjp(X, Z)
+        return a * b, lambda g: np.concatenate([back_a(g * b), back_b(g * a)])
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         a, back_a = self.left.vjp_inputs(X, Z)
@@ -367,13 +406,16 @@ class On(Kernel):
         return None if own is None or columns.isdisjoint(self.columns) else replace(self, base=own)
 
     def _see(self, X: Array) -> Array:
+        return np.ascontiguousarray(self._view(X))
+
+    def _view(self, X: Array) -> Array:
         columns = self.columns
         if max(columns) >= X.shape[1]:
             raise InvalidInput(
                 "dims", f"columns below {X.shape[1]}, the number of coordinates", columns, "check X and dims"
             )
         together = self._together
-        return np.ascontiguousarray(X[:, columns] if together is None else X[:, together])
+        return X[:, columns] if together is None else X[:, together]
 
     @cached_property
     def _together(self) -> slice | None:
@@ -394,6 +436,12 @@ class On(Kernel):
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.base.vjp(self._see(X), self._see(Z))
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self.base.rowwise(self._view(X), self._view(Z))
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.base.rowwise_vjp(self._view(X), self._view(Z))
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K, back = self.base.vjp_inputs(self._see(X), self._see(Z))

@@ -62,7 +62,19 @@ class Exchangeable(Kernel):
         return np.ones((*np.shape(self.correlation), len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        same, r = self._same(X, Z), self.correlation
+        return self._vjp(self._same(X, Z))
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return np.where(self._same_rows(X, Z), 1.0, batched(self.correlation, 1))
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self._vjp(self._same_rows(X, Z))
+
+    def _same_rows(self, X: Array, Z: Array) -> NDArray[np.bool_]:
+        return np.equal(_codes(X, self.levels), _codes(Z, self.levels))
+
+    def _vjp(self, same: NDArray[np.bool_]) -> tuple[Array, Pullback]:
+        r = self.correlation
 
         def back(G: Array) -> Array:
             slope = r * (1.0 - r)  # of the correlation in its logit
@@ -132,13 +144,17 @@ class Similarity(Kernel):
         return np.ones((*np.shape(self.loadings)[:-1], len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        return self._vjp(_codes(X, self.levels)[:, None], _codes(Z, self.levels)[None, :])
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return np.asarray(self.correlations[..., _codes(X, self.levels), _codes(Z, self.levels)])
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self._vjp(_codes(X, self.levels), _codes(Z, self.levels))
+
+    def _vjp(self, x: Codes, z: Codes) -> tuple[Array, Pullback]:
         C, (W, size) = self.correlations, self._vectors()
-
-        def back(G: Array) -> Array:
-            return _in_loadings(G, x, z, C, W, size).ravel()
-
-        return np.asarray(C[x[:, None], z[None, :]]), back
+        return np.asarray(C[x, z]), lambda G: _in_loadings(G, x, z, C, W, size).ravel()
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros_like(X)
@@ -197,13 +213,24 @@ class Leaning(Kernel):
             return np.where(np.equal.outer(x, z), 1.0, batched(self.correlation, 2))
         return np.asarray(self.correlations[..., x[:, None], z[None, :]])
 
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        if not np.any(self.leanings):
+            return np.where(x == z, 1.0, batched(self.correlation, 1))
+        return np.asarray(self.correlations[..., x, z])
+
     def diag(self, X: Array) -> Array:
         _codes(X, self.levels)
         batch = np.broadcast_shapes(np.shape(self.correlation), np.shape(self.leanings)[:-1])
         return np.ones((*batch, len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        return self._vjp(_codes(X, self.levels)[:, None], _codes(Z, self.levels)[None, :])
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self._vjp(_codes(X, self.levels), _codes(Z, self.levels))
+
+    def _vjp(self, x: Codes, z: Codes) -> tuple[Array, Pullback]:
         C, (W, size) = self.correlations, self._vectors()
 
         def back(G: Array) -> Array:
@@ -211,7 +238,7 @@ class Leaning(Kernel):
             # c = exp(t/2) in the logit t of the correlation, which is no parameter where it is 0.
             return np.concatenate([[0.5 * float(common @ W[:, 0])] if self.correlation else [], leanings])
 
-        return np.asarray(C[x[:, None], z[None, :]]), back
+        return np.asarray(C[x, z]), back
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros_like(X)
@@ -230,9 +257,10 @@ def _correlations(W: Array, size: Array) -> Array:
 
 
 def _in_loadings(G: Array, x: Codes, z: Codes, C: Array, W: Array, size: Array) -> Array:
-    """dL/dW (L, rank) from G = dL/dK at places with levels x and z."""
-    pairs = np.zeros(C.shape)  # dL/dC, summed over the places of each pair of levels, then made symmetric
-    np.add.at(pairs, (x[:, None], z[None, :]), G)
+    """dL/dW (L, rank) from G = dL/dK at pairs of places with levels x and z."""
+    both = (x * len(C) + z).ravel()
+    # dL/dC, summed over the places of each pair of levels, then made symmetric.
+    pairs = np.asarray(np.bincount(both, G.ravel(), C.size), dtype=float).reshape(C.shape)
     pairs = pairs + pairs.T
     np.fill_diagonal(pairs, 0.0)  # a level is as like itself as it was
     # C_ij = a_ij/(s_i s_j): dC_ij/dw_i = w_j/(s_i s_j) − C_ij w_i/s_i².

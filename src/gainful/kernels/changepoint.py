@@ -11,7 +11,6 @@ from scipy.special import expit
 
 from gainful.checks import is_whole, require, require_kind
 from gainful.kernels.base import FAR, Kernel, Pullback, batched
-from gainful.numerics.blas import dot
 from gainful.parameters import Slot, positive, real
 
 __all__ = ["ChangePoint"]
@@ -70,11 +69,31 @@ class ChangePoint(Kernel):
         def back(G: Array) -> Array:
             by_s = s * (1.0 - s) * np.sum(G * (o * b - (1.0 - o) * a), axis=1)
             by_o = o * (1.0 - o) * np.sum(G * (s[:, None] * b - (1.0 - s)[:, None] * a), axis=0)
-            x, z = (each[:, self.column] - self.place for each in (X, Z))
-            own = [-(by_s.sum() + by_o.sum()) / self.width, -(dot(by_s, x) + dot(by_o, z)) / self.width]
+            own = self._own(by_s, by_o, X, Z)
             return np.concatenate([back_a(G * np.outer(1.0 - s, 1.0 - o)), back_b(G * np.outer(s, o)), own])
 
         return self._joined(s, o, a, b), back
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        s, o = self._share(X), self._share(Z)
+        before, after = self.before.rowwise(X, Z), self.after.rowwise(X, Z)
+        return np.asarray((1.0 - s) * (1.0 - o) * before + s * o * after)
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        (a, back_a), (b, back_b) = self.before.rowwise_vjp(X, Z), self.after.rowwise_vjp(X, Z)
+        s, o = self._share(X), self._share(Z)
+
+        def back(g: Array) -> Array:
+            by_s = s * (1.0 - s) * g * (o * b - (1.0 - o) * a)
+            by_o = o * (1.0 - o) * g * (s * b - (1.0 - s) * a)
+            return np.concatenate([back_a(g * (1.0 - s) * (1.0 - o)), back_b(g * s * o), self._own(by_s, by_o, X, Z)])
+
+        return np.asarray((1.0 - s) * (1.0 - o) * a + s * o * b), back
+
+    def _own(self, by_s: Array, by_o: Array, X: Array, Z: Array) -> list[float]:
+        """dL/d place and dL/d log width, from the slopes in the arguments of s(x) and s(z)."""
+        x, z = (each[:, self.column] - self.place for each in (X, Z))
+        return [-(by_s.sum() + by_o.sum()) / self.width, -float(by_s @ x + by_o @ z) / self.width]
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         (a, back_a), (b, back_b) = self.before.vjp_inputs(X, Z), self.after.vjp_inputs(X, Z)

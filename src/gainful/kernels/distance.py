@@ -40,6 +40,17 @@ def squared_distance(X: Array, Z: Array, lengthscale: Any) -> Array:
     return matmul(1.0 / scale**2, apart).reshape(len(scale), len(X), len(Z))
 
 
+def rowwise_differences(X: Array, Z: Array, lengthscale: Any) -> Array:
+    """(x_i − z_i)/ℓ for each pair of rows, (N, D); batched (S, N, D)."""
+    check_lengthscale(lengthscale, X.shape[1])
+    scale = np.asarray(lengthscale, dtype=float)
+    if scale.ndim == 2:
+        return (X - Z) / scale[:, None, :]
+    apart = X - Z
+    apart *= 1.0 / scale
+    return apart
+
+
 def weighted_squares(W: Array, X: Array, Z: Array, lengthscale: Any) -> Array:
     """Σ_ij W_ij (x_id − z_jd)²/ℓ_d² for each dimension d, (D,): one matrix product, no (N, M, D) array."""
     X, Z = _centred(X, Z, lengthscale)

@@ -144,28 +144,36 @@ class Coregionalised(Kernel):
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         x, z, k = self._see(X), self._see(Z), len(self.outputs)
+        values = np.asarray(self.covariances[x[:, None], z[None, :]])
+        return values, lambda G: self._back(np.eye(k)[:, x] @ G @ np.eye(k)[z])
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return np.asarray(self.covariances[..., self._see(X), self._see(Z)])
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        k = len(self.outputs)
+        both = self._see(X) * k + self._see(Z)
+        values = self.covariances.reshape(-1)[both]
+        return values, lambda g: self._back(np.asarray(np.bincount(both, g, k * k), dtype=float).reshape(k, k))
+
+    def _back(self, pairs: Array) -> Array:
+        """dL/dtheta from dL/dB, summed over the places of each pair of outputs, (K, K)."""
         B, s, L = self.covariances, self._scales(), self._root()
-
-        def back(G: Array) -> Array:
-            # dL/dB, summed over the places of each pair of outputs.
-            pairs = np.eye(k)[:, x] @ G @ np.eye(k)[z]
-            by_output = 0.5 * (np.sum(pairs * B, axis=1) + np.sum(pairs * B, axis=0))
-            variances = np.bincount(self.alike, weights=by_output)
-            if not np.ndim(self.correlation):
-                return np.asarray(variances)
-            single = np.array(self._single, dtype=np.intp)
-            inC = (pairs * np.outer(s, s))[single[:, None], single[None, :]]
-            inC = inC + inC.T
-            np.fill_diagonal(inC, 0.0)  # 1, whatever the correlations
-            inL = inC @ L
-            partial, out = np.asarray(self.correlation, dtype=float), []
-            for p, (i, j) in zip(partial, self._pairs, strict=True):
-                # In t = artanh p: dL_ij = (1 − p²) Π_{m<j} √(1 − p_im²), dL_im = −p L_im for m > j.
-                before = np.prod(np.sqrt(1.0 - partial[i * (i - 1) // 2 :][:j] ** 2))
-                out.append(inL[i, j] * (1.0 - p**2) * before - p * float(inL[i, j + 1 :] @ L[i, j + 1 :]))
-            return np.concatenate([variances, out])
-
-        return np.asarray(B[x[:, None], z[None, :]]), back
+        by_output = 0.5 * (np.sum(pairs * B, axis=1) + np.sum(pairs * B, axis=0))
+        variances = np.bincount(self.alike, weights=by_output)
+        if not np.ndim(self.correlation):
+            return np.asarray(variances)
+        single = np.array(self._single, dtype=np.intp)
+        inC = (pairs * np.outer(s, s))[single[:, None], single[None, :]]
+        inC = inC + inC.T
+        np.fill_diagonal(inC, 0.0)  # 1, whatever the correlations
+        inL = inC @ L
+        partial, out = np.asarray(self.correlation, dtype=float), []
+        for p, (i, j) in zip(partial, self._pairs, strict=True):
+            # In t = artanh p: dL_ij = (1 − p²) Π_{m<j} √(1 − p_im²), dL_im = −p L_im for m > j.
+            before = np.prod(np.sqrt(1.0 - partial[i * (i - 1) // 2 :][:j] ** 2))
+            out.append(inL[i, j] * (1.0 - p**2) * before - p * float(inL[i, j + 1 :] @ L[i, j + 1 :]))
+        return np.concatenate([variances, out])
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros_like(X)

@@ -33,6 +33,13 @@ class Linear(Kernel):
         K = self.matrix(X, Z)
         return K, lambda G: np.array([dot(G, K)])
 
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return batched(self.variance, 1) * np.einsum("id,id->i", X, Z)
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        k = self.rowwise(X, Z)
+        return k, lambda g: np.array([g @ k])
+
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: self.variance * matmul(G, Z)
 
@@ -66,12 +73,18 @@ class CentredLinear(Kernel):
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K, x, z = self.matrix(X, Z), self._off(X), self._off(Z)
+        return K, lambda G: self._back(G.sum(axis=1) @ x + G.sum(axis=0) @ z, dot(G, K))
 
-        def back(G: Array) -> Array:
-            slopes = -self.variance * (G.sum(axis=1) @ x + G.sum(axis=0) @ z)
-            return np.concatenate([slopes if np.ndim(self.centre) else [slopes.sum()], [dot(G, K)]])
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return batched(self.variance, 1) * np.einsum("...id,...id->...i", self._off(X), self._off(Z))
 
-        return K, back
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        k, both = self.rowwise(X, Z), self._off(X) + self._off(Z)
+        return k, lambda g: self._back(g @ both, float(g @ k))
+
+    def _back(self, offsets: Array, own: float) -> Array:
+        slopes = -self.variance * offsets
+        return np.concatenate([slopes if np.ndim(self.centre) else [slopes.sum()], [own]])
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: self.variance * matmul(G, self._off(Z))
@@ -104,10 +117,17 @@ class Periodic(Kernel):
         )
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        length, period = self._scales(X.shape[1])
-        exponent: Array = np.zeros((len(X), len(Z)))
-        for d in range(X.shape[1]):
-            phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[..., d, None, None])
+        return self._values([X[:, d, None] - Z[None, :, d] for d in range(X.shape[1])])
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self._values([(X[:, d] - Z[:, d])[None] for d in range(X.shape[1])])[..., 0, :]
+
+    def _values(self, apart: list[Array]) -> Array:
+        """k of differences (N, M) in each dimension."""
+        length, period = self._scales(len(apart))
+        exponent: Array = np.zeros(apart[0].shape)
+        for d, difference in enumerate(apart):
+            phase = difference * (np.pi / period[..., d, None, None])
             exponent = exponent - 2.0 * (np.sin(phase) / length[..., d, None, None]) ** 2
         return batched(self.variance, 2) * np.exp(exponent)
 
@@ -116,24 +136,27 @@ class Periodic(Kernel):
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K = self.matrix(X, Z)
+        return K, lambda G: self._back(G * K, [X[:, d, None] - Z[None, :, d] for d in range(X.shape[1])])
 
-        def back(G: Array) -> Array:
-            length, period = self._scales(X.shape[1])
-            GK = G * K
-            lengths, periods = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-            for d in range(X.shape[1]):
-                phase = (X[:, d, None] - Z[None, :, d]) * (np.pi / period[d])
-                lengths[d] = 4.0 / length[d] ** 2 * dot(GK, np.sin(phase) ** 2)
-                periods[d] = 2.0 / length[d] ** 2 * dot(GK, phase * np.sin(2.0 * phase))
-            return np.concatenate(
-                [
-                    lengths if np.ndim(self.lengthscale) else [lengths.sum()],
-                    periods if np.ndim(self.period) else [periods.sum()],
-                    [GK.sum()],
-                ]
-            )
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        k = self.rowwise(X, Z)
+        return k, lambda g: self._back((g * k)[None], [(X[:, d] - Z[:, d])[None] for d in range(X.shape[1])])
 
-        return K, back
+    def _back(self, GK: Array, apart: list[Array]) -> Array:
+        """dL/dtheta from G ∘ K and the differences in each dimension, (N, M) all."""
+        length, period = self._scales(len(apart))
+        lengths, periods = np.zeros(len(apart)), np.zeros(len(apart))
+        for d, difference in enumerate(apart):
+            phase = difference * (np.pi / period[d])
+            lengths[d] = 4.0 / length[d] ** 2 * dot(GK, np.sin(phase) ** 2)
+            periods[d] = 2.0 / length[d] ** 2 * dot(GK, phase * np.sin(2.0 * phase))
+        return np.concatenate(
+            [
+                lengths if np.ndim(self.lengthscale) else [lengths.sum()],
+                periods if np.ndim(self.period) else [periods.sum()],
+                [GK.sum()],
+            ]
+        )
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K = self.matrix(X, Z)

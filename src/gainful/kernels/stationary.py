@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from gainful.checks import is_number
 from gainful.errors import InvalidInput
 from gainful.kernels.base import Kernel, Pullback, batched
-from gainful.kernels.distance import check_lengthscale, squared_distance, weighted_differences, weighted_squares
+from gainful.kernels.distance import (
+    check_lengthscale,
+    rowwise_differences,
+    squared_distance,
+    weighted_differences,
+    weighted_squares,
+)
 from gainful.numerics.blas import dot
 from gainful.parameters import positive
 
@@ -31,6 +37,11 @@ def _times(variance: Any, values: Array) -> Array:
             values *= variance
         return values
     return np.asarray(variance)[:, None, None] * values
+
+
+def _as_row(apart: Array) -> Array:
+    """s of pairs of rows as a matrix (1, N), which profiles take; batched (S, 1, N)."""
+    return np.asarray(np.einsum("...nd,...nd->...n", apart, apart))[..., None, :]
 
 
 @dataclass(frozen=True)
@@ -60,12 +71,30 @@ class Stationary(Kernel):
 
         def back(G: Array) -> Array:
             slope, own = weights(G)
-            squares = -2.0 * weighted_squares(slope, X, Z, self.lengthscale)
-            own_each = np.ndim(self.lengthscale) and np.shape(self.lengthscale)[-1] == len(squares)
-            lengths = squares if own_each else np.array([squares.sum()])
-            return np.concatenate([lengths, [dot(G, K)], own])
+            squares = weighted_squares(slope, X, Z, self.lengthscale)
+            return np.concatenate([self._in_lengthscale(squares), [dot(G, K)], own])
 
         return K, back
+
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        apart = rowwise_differences(X, Z, self.lengthscale)
+        return _times(self.variance, self.profile(_as_row(apart)))[..., 0, :]
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        apart = rowwise_differences(X, Z, self.lengthscale)
+        K, weights = self.linearise(_as_row(apart))
+
+        def back(g: Array) -> Array:
+            slope, own = weights(g[None])
+            squares = np.einsum("n,nd,nd->d", slope[0], apart, apart)
+            return np.concatenate([self._in_lengthscale(squares), [dot(g[None], K)], own])
+
+        return K[0], back
+
+    def _in_lengthscale(self, squares: Array) -> Array:
+        """dL/d log ℓ from Σ (dL/ds) (x_d − z_d)²/ℓ_d² of each dimension, (D,)."""
+        own_each = np.ndim(self.lengthscale) and np.shape(self.lengthscale)[-1] == len(squares)
+        return -2.0 * (squares if own_each else squares.sum(keepdims=True))
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K, weights = self.linearise(squared_distance(X, Z, self.lengthscale))

@@ -65,6 +65,12 @@ class Warped(Kernel):
         seen = self.coordinates(X)
         return self.base.vjp(seen, seen if Z is X else self.coordinates(Z))
 
+    def rowwise(self, X: Array, Z: Array) -> Array:
+        return self.base.rowwise(self.coordinates(X), self.coordinates(Z))
+
+    def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.base.rowwise_vjp(self.coordinates(X), self.coordinates(Z))
+
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         K, back = self.base.vjp_inputs(self.coordinates(X), self.coordinates(Z))
         return K, lambda G: self.coordinates.pullback(X, back(G))

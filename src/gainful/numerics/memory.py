@@ -12,6 +12,7 @@ one block is allocated (not touched) and freed at import. Elsewhere than under g
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from gainful.errors import InvalidInput
 
-__all__ = ["MOST", "WORKING", "blocks", "in_blocks", "keep_freed_memory", "require_room"]
+__all__ = ["MOST", "WORKING", "available", "blocks", "in_blocks", "keep_freed_memory", "require_room"]
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,18 @@ def require_room(argument: str, rows: int, columns: int, remedy: str) -> None:
         raise InvalidInput(
             argument, f"at most {MOST} numbers in one array ({MOST / 2**27:g} GB)", f"{rows} × {columns}", remedy
         )
+
+
+def available() -> int:
+    """Bytes of memory that are free for use now; all that there is where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+    except OSError:
+        pass  # not Linux
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 4 * 2**30
 
 
 def keep_freed_memory(megabytes: int = 31) -> None:

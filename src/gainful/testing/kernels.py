@@ -21,7 +21,8 @@ def check_kernel(
     *,
     places: Callable[[int, np.random.Generator], Array] | None = None,
 ) -> None:
-    """Symmetric, positive semi-definite, diagonal consistent, batch consistent, pullbacks exact; theta goes both ways.
+    """Symmetric, positive semi-definite, diagonal and rows consistent, batch consistent, pullbacks exact; theta goes
+    both ways.
 
     `places(n, rng)` gives n places (n, D) where the kernel is defined; by default they are anywhere about the origin.
 
@@ -52,11 +53,19 @@ def check_kernel(
     by_diag = gradient(lambda x: float(g @ kernel.diag(x)), X)
     assert_close(kernel.pullback_diag_inputs(X, g), by_diag, 1e-7, "the diagonal's pullback is its derivative")
 
+    W, w = X[:5], G[0]
+    pairs, back = kernel.rowwise_vjp(W, Z)
+    assert_close(kernel.rowwise(W, Z), np.diagonal(kernel(W, Z)), 1e-12, "rowwise is the diagonal of the matrix")
+    assert_close(kernel.rowwise(X, X), kernel.diag(X), 1e-12, "rowwise of equal rows is diag")
+    assert_close(pairs, kernel.rowwise(W, Z), 1e-12, "rowwise_vjp gives the values")
+    assert_close(back(w), kernel.vjp(W, Z)[1](np.diag(w)), 1e-9, "rowwise_vjp is vjp of a diagonal G")
+
     batch = theta + 0.1 * rng.normal(size=(3, len(theta)))
     together = kernel.with_theta(batch)
     one_by_one = np.stack([kernel.with_theta(t)(X, Z) for t in batch])
     assert_close(together(X, Z), one_by_one, 1e-10, "a batch axis broadcasts")
     assert_close(together.diag(X), np.stack([kernel.with_theta(t).diag(X) for t in batch]), 1e-10, "batched diagonal")
+    assert_close(together.rowwise(W, Z), np.diagonal(one_by_one[:, :5], axis1=1, axis2=2), 1e-10, "batched rows")
     if kernel.slopes_together:
         many = rng.normal(size=(3, 6, 5))
         each = [kernel.with_theta(t).vjp_inputs(X, Z)[1](one) for t, one in zip(batch, many, strict=True)]

@@ -1,0 +1,114 @@
+"""Structured kernel interpolation: k(x, z) ≈ w_x K_UU w_zᵀ with U a regular grid (Wilson & Nickisch 2015).
+
+The weights w are those of local cubic interpolation, 4^D for each place; K_UU of a stationary kernel is a block
+Toeplitz matrix, whose products are Fourier transforms. A grid of few points is solved on the grid itself
+(`gridded.py`), exactly and in one pass over the readings; one of many by products (`krylov.py`), each O(4^D N + m log
+m). A predictive mean takes O(4^D), wherever it is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gainful.checks import finite_table, listed
+from gainful.errors import InvalidInput
+from gainful.inference.engines.base import EngineBelief, read
+from gainful.inference.engines.gridded import GridBelief, grid_belief
+from gainful.inference.engines.interpolated import Interpolated
+from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
+from gainful.inference.engines.metric import column_scales
+from gainful.kernels.base import Kernel
+from gainful.layout import Layout
+from gainful.means import Mean
+from gainful.numerics.interpolation import Grid
+
+__all__ = ["SKI", "require_stationary"]
+
+Array = NDArray[np.float64]
+
+_DIRECT = 4000  # points of a grid up to which what is believed about all of them is kept
+_MOST = 4  # dimensions: 4^D weights for each place
+_LARGEST = 2**21  # points of a grid
+_STEP = 0.75  # of the step along which f changes by a twentieth of its variance: a quarter of a lengthscale of SE
+_FEWEST = 8  # points along an axis
+_FINER, _OF_NOISE, _NEAR = (
+    1.3,
+    0.05,
+    1e-3,
+)  # refined until covariances err by this part of the noise, or of the variance
+_FALLS = 0.8  # a refinement that leaves more than this of the error is the last
+_SOME = 512  # places at which that is looked at
+_PAIRS, _EQUAL = 64, 1e-9  # places at which a kernel is looked at for being stationary, and how near it must be
+
+
+@dataclass(frozen=True)
+class SKI:
+    """Interpolation from a grid, for numbers read at places of up to four dimensions, under a stationary kernel.
+
+    grid: a `Grid`, or the number of its points along each dimension; as many as f needs if not given.
+    over: places that it has to reach beyond those of the data, such as the corners of what will be predicted.
+    """
+
+    grid: Grid | int | tuple[int, ...] | None = None
+    over: ArrayLike | None = None
+    solver: Solver = field(default_factory=Solver)
+
+    def believe(
+        self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None
+    ) -> GridBelief | KrylovBelief:
+        readings = read(self, mean, layout)
+        require_stationary(kernel, readings.X, "SKI")
+        operator = Interpolated(kernel, readings.X, self._covering(kernel, readings.X, readings.noise))
+        if operator.grid.size <= _DIRECT:
+            return grid_belief(mean, readings, operator)
+        return require_finite(krylov_belief(mean, kernel, readings, operator, self.solver))
+
+    def _covering(self, kernel: Kernel, X: Array, noise: Array) -> Grid:
+        if isinstance(self.grid, Grid):
+            return self.grid
+        D = X.shape[1]
+        if D > _MOST:
+            raise InvalidInput(
+                "inference", f"at most {_MOST} dimensions for SKI()", D, "SKIP(), Vecchia() and Inducing() take more"
+            )
+        every = X if self.over is None else np.concatenate([X, finite_table("over", self.over, D)])
+        if self.grid is not None:
+            return Grid.covering(every, self.grid if listed(self.grid) is None else list(self.grid))  # type: ignore[arg-type]
+        return _fine_enough(kernel, X, every, noise)
+
+
+def _fine_enough(kernel: Kernel, X: Array, every: Array, noise: Array) -> Grid:
+    """A grid whose points are as near to each other as f changes along each axis, and the noise demands.
+
+    What interpolation makes of a rough kernel is off by a part of its variance that may be far more than the noise of a
+    precise reading: where the two compare, readings are taken to contradict each other.
+    """
+    counts = np.maximum(np.ceil(np.ptp(every, axis=0) * column_scales(kernel, X) / _STEP) + 5.0, _FEWEST)
+    while np.prod(counts) > _LARGEST:
+        counts[np.argmax(counts)] *= 0.9
+    some = X[np.unique(np.linspace(0, len(X) - 1, _SOME).astype(np.intp))]
+    wanted = min(_NEAR, _OF_NOISE * float(np.median(noise)) / float(np.max(kernel.diag(some))))
+    changing, before = np.ptp(every, axis=0) > 0.0, np.inf
+    while True:
+        grid = Grid.covering(every, [int(n) for n in counts])
+        finer = np.where(changing, np.ceil(_FINER * counts), counts)
+        error = Interpolated(kernel, some, grid).error
+        if error <= wanted or error > _FALLS * before or np.prod(finer) > _LARGEST:
+            return grid
+        counts, before = finer, error
+
+
+def require_stationary(kernel: Kernel, X: Array, name: str) -> None:
+    """Refuse a kernel that is not one of distances, by its values between some places and the same ones moved."""
+    rng = np.random.default_rng(0)
+    low, width = X.min(axis=0), np.ptp(X, axis=0)
+    a, b, c = (low + width * rng.random((_PAIRS, X.shape[1])) for _ in range(3))
+    turned = np.where(rng.random(X.shape[1]) < 0.5, -1.0, 1.0)  # it must be even along each axis as well
+    here, there = kernel.rowwise(a, b), kernel.rowwise(c, c + turned * (b - a))
+    if np.max(np.abs(here - there)) > _EQUAL * float(np.max(np.abs(kernel.diag(a)))):
+        raise InvalidInput(
+            "inference", f"a kernel of distances for {name}()", kernel, "Vecchia(), Inducing() or Iterative() take any"
+        )

@@ -1,0 +1,290 @@
+"""Engines against whole matrices: whatever an engine stands behind, a posterior can do the same things with it."""
+
+import numpy as np
+import pytest
+
+import gainful as gf
+from gainful.inference.engines.dense import Dense
+from gainful.inference.engines.gridded import GridBelief
+from gainful.inference.engines.interpolated import Interpolated
+from gainful.inference.engines.iterative import Iterative, Tiles
+from gainful.inference.engines.krylov import KrylovBelief, Solver
+from gainful.inference.engines.ski import SKI
+from gainful.inference.evidence import evidence_and_gradient
+from gainful.inference.fantasy import fantasize
+from gainful.numerics.interpolation import Grid
+
+LAB, YES = gf.Point(0.1, name="lab"), gf.Binary(name="yes")
+PRECISE = Solver(tolerance=1e-10, probes=64, root=1000)
+
+
+def problem(N=200, D=2, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(N, D))
+    y = np.sin(5.0 * X[:, 0]) + noise * rng.normal(size=N)
+    return gf.Data().add(LAB, X, y), rng.uniform(0.05, 0.95, size=(12, D))
+
+
+def model(D=2, kernel=None):
+    lengths = tuple(np.linspace(0.4, 0.8, D))
+    return gf.GP(gf.Matern(lengths, 1.3, nu=2.5) if kernel is None else kernel, gf.ConstantMean(0.2))
+
+
+def same(a, b, Z, rel):
+    assert a.log_evidence == pytest.approx(b.log_evidence, rel=rel, abs=1e-9)
+    assert a.mean(Z) == pytest.approx(b.mean(Z), rel=rel, abs=rel)
+    assert a.variance(Z) == pytest.approx(b.variance(Z), rel=rel, abs=1e-12)
+    assert a.covariance(Z) == pytest.approx(b.covariance(Z), rel=rel, abs=1e-9)
+
+
+def test_a_factor_in_place_is_exact_inference():
+    data, Z = problem()
+    gp = model()
+    same(gp.condition(data, Dense()), gp.condition(data), Z, 1e-9)
+
+
+@pytest.mark.parametrize("kernel", [gf.SE((0.3, 0.6)) + gf.Linear(0.2), gf.Matern(0.5, nu=1.5) * gf.SE(0.7).on(1)])
+def test_its_gradient_is_that_of_exact_inference(kernel):
+    data, _ = problem(150)
+    gp = model(kernel=kernel)
+    ours = evidence_and_gradient(gp.mean, gp.kernel, data, Dense())
+    exact = evidence_and_gradient(gp.mean, gp.kernel, data, gf.Exact())
+    assert ours.value == pytest.approx(exact.value, rel=1e-10)
+    for a, b in ((ours.kernel, exact.kernel), (ours.mean, exact.mean), (ours.instruments[0], exact.instruments[0])):
+        assert a == pytest.approx(b, rel=1e-7, abs=1e-8)
+
+
+def test_tiles_of_the_kernel_meet_at_their_edges(monkeypatch):
+    from gainful.inference.engines import dense
+
+    monkeypatch.setattr(dense, "_TILE", 17)
+    data, Z = problem(100)
+    gp = model()
+    same(gp.condition(data, Dense()), gp.condition(data), Z, 1e-9)
+    ours = evidence_and_gradient(gp.mean, gp.kernel, data, Dense())
+    exact = evidence_and_gradient(gp.mean, gp.kernel, data, gf.Exact())
+    assert ours.kernel == pytest.approx(exact.kernel, rel=1e-7)
+
+
+@pytest.fixture(scope="module")
+def behind_and_whole():
+    """The same answers behind an engine and in whole matrices, with later answers of several kinds after them."""
+    data, Z = problem()
+    gp = model()
+    more = gf.Data().add(LAB, Z[:3], [0.0, 1.0, 0.2]).join(gf.Data().add(YES, Z[3:6], [1, 0, 1]))
+    return gp.condition(data, Dense()).condition(more), gp.condition(data).condition(more), Z
+
+
+def test_later_answers_of_any_kind_are_taken_as_by_whole_matrices(behind_and_whole):
+    same(*behind_and_whole, 1e-7)
+
+
+def test_what_is_pending_is_counted_on_alike(behind_and_whole):
+    ours, exact, Z = behind_and_whole
+    pending = [gf.Query(LAB, [0.1, 0.2]), gf.Query(YES, [0.3, 0.9])]
+    assert fantasize(ours, pending).variance(Z) == pytest.approx(fantasize(exact, pending).variance(Z), rel=1e-7)
+
+
+def test_information_and_its_slopes_are_alike(behind_and_whole):
+    ours, exact, Z = behind_and_whole
+    for look in (LAB, YES):
+        assert gf.information(ours, look, Z) == pytest.approx(gf.information(exact, look, Z), rel=1e-6)
+        a, b = ours.vjp(look, Z), exact.vjp(look, Z)
+        ones = np.ones(len(Z))
+        assert a.back(ones, ones) == pytest.approx(b.back(ones, ones), rel=1e-5, abs=1e-6)
+
+
+def test_draws_and_quantiles_are_alike(behind_and_whole):
+    ours, exact, Z = behind_and_whole
+    assert ours.sample(Z, 3, 0) == pytest.approx(exact.sample(Z, 3, 0), abs=1e-5)
+    assert ours.quantile(Z, [0.1, 0.9]) == pytest.approx(exact.quantile(Z, [0.1, 0.9]), abs=1e-7)
+    assert ours.answers(YES, Z).log_probabilities == pytest.approx(exact.answers(YES, Z).log_probabilities, abs=1e-7)
+
+
+@pytest.mark.parametrize("gone", [[201], [4], [4, 203], [205]])
+def test_answers_are_taken_out_whether_the_engine_has_seen_them_or_not(behind_and_whole, gone):
+    ours, exact, Z = behind_and_whole
+    assert ours.without(gone).mean(Z) == pytest.approx(exact.without(gone).mean(Z), abs=1e-7)
+    assert ours.without(gone).log_evidence == pytest.approx(exact.without(gone).log_evidence, rel=1e-7)
+
+
+def test_many_readings_are_taken_by_an_engine_without_being_told(monkeypatch):
+    from gainful.inference.engines import choosing
+
+    data, Z = problem()
+    exact = model().condition(data)
+    monkeypatch.setattr(choosing, "FEW", 100)
+    ours = model().condition(data)
+    assert exact.behind is None
+    assert ours.behind is not None
+    same(ours, exact, Z, 1e-9)
+
+
+def test_a_fit_through_an_engine_ends_where_the_other_does():
+    data, _ = problem(80)
+    a, b = (gf.fit(model(), data, starts=1, inference=each) for each in (None, Dense()))
+    assert a.theta == pytest.approx(b.theta, abs=1e-3)
+    assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-6)
+
+
+def test_a_check_by_draws_is_refused_behind_an_engine():
+    data, _ = problem(20)
+    with pytest.raises(gf.InvalidInput, match="without an engine"):
+        model().condition(data, Dense()).check()
+
+
+@pytest.mark.parametrize("engine", [Dense(), Iterative(), SKI()])
+def test_other_answers_and_readings_without_noise_are_refused_with_a_way_out(engine):
+    yes = gf.Data().add(YES, [[0.1, 0.2], [0.3, 0.4]], [1, 0])
+    with pytest.raises(gf.InvalidInput, match="Inducing"):
+        model().condition(yes, engine)
+    exact = gf.Data().add(gf.Point(0.0), [[0.1, 0.2], [0.3, 0.4]], [1.0, 0.5])
+    with pytest.raises(gf.InvalidInput, match="state a noise"):
+        model().condition(exact, engine)
+
+
+def test_products_of_tiles_are_those_of_the_matrix_kept_or_not(monkeypatch):
+    from gainful.inference.engines import iterative
+
+    monkeypatch.setattr(iterative, "_TILE", 16)
+    rng = np.random.default_rng(0)
+    X, (U, V), kernel = rng.normal(size=(50, 2)), rng.normal(size=(2, 50, 3)), gf.SE((0.5, 0.8)) + gf.Linear(0.3)
+    for room in (0, 700, 10**6):
+        tiles = Tiles(kernel, X, room)
+        assert tiles.times(V) == pytest.approx(kernel(X) @ V, rel=1e-12)
+        assert tiles.pulled(U, V) == pytest.approx(kernel.pullback(X, X, U @ V.T), rel=1e-10)
+
+
+def test_solves_give_the_exact_belief_and_its_evidence_within_its_standard_error():
+    data, Z = problem()
+    exact, ours = model().condition(data), model().condition(data, Iterative(solver=PRECISE))
+    assert isinstance(ours.behind, KrylovBelief)
+    assert ours.mean(Z) == pytest.approx(exact.mean(Z), abs=1e-6)
+    assert ours.variance(Z) == pytest.approx(exact.variance(Z), rel=1e-3)  # a root of some 2 × the degrees of freedom
+    error = 0.5 * ours.behind.log_det.standard_error
+    assert abs(ours.log_evidence - exact.log_evidence) < 4.0 * error + 1e-6
+
+
+def test_the_gradient_by_probes_is_near_the_exact_one():
+    data, _ = problem()
+    gp = model()
+    ours = evidence_and_gradient(gp.mean, gp.kernel, data, Iterative(solver=Solver(tolerance=1e-8, probes=500)))
+    exact = evidence_and_gradient(gp.mean, gp.kernel, data, gf.Exact())
+    size = np.abs(exact.kernel).max()
+    assert ours.kernel == pytest.approx(exact.kernel, abs=0.1 * size)
+    assert ours.mean == pytest.approx(exact.mean, rel=1e-5)
+    assert ours.instruments[0] == pytest.approx(exact.instruments[0], abs=0.1 * size)
+
+
+def test_a_root_of_few_vectors_makes_variances_too_large_and_says_so():
+    data, Z = problem(300, noise=0.05)
+    gp = model(kernel=gf.Matern((0.1, 0.1), 1.0, nu=1.5))
+    few = gp.condition(data, Iterative(solver=Solver(root=20)))
+    assert np.all(few.variance(Z) >= gp.condition(data).variance(Z) * (1.0 - 1e-6))
+    assert few.behind.excess > 0.2
+
+
+def test_a_solve_that_falls_short_is_no_convergence():
+    data, _ = problem()
+    with pytest.warns(gf.ConvergenceWarning, match="relative residual"):
+        post = model().condition(data, Iterative(solver=Solver(most=2, preconditioner=1, tolerance=1e-8)))
+    assert not post.converged
+
+
+@pytest.mark.parametrize("D", [1, 2, 3])
+@pytest.mark.parametrize("few", [True, False])
+def test_interpolation_from_a_grid_is_the_gp_of_its_own_kernel(D, few, monkeypatch):
+    """Dense formulas with W K_UU Wᵀ in place of the kernel: on the grid exactly, by solves to their tolerance."""
+    from gainful.inference.engines import ski
+
+    monkeypatch.setattr(ski, "_DIRECT", 10**6 if few else 0)
+    data, Z = problem(120, D)
+    gp = model(D)
+    behind = gp.condition(data, SKI(grid=9, over=[[0.0] * D, [1.0] * D], solver=PRECISE)).behind
+    assert isinstance(behind, GridBelief if few else KrylovBelief)
+    X, y = data.layout.places, data.batches[0].answers
+    op = behind.operator
+    K = op.W.toarray() @ op.among.dense() @ op.W.toarray().T
+    B = K + 0.01 * np.eye(len(X))
+    e = np.ravel(y) - 0.2
+    exact = -0.5 * (e @ np.linalg.solve(B, e) + np.linalg.slogdet(B)[1] + len(e) * np.log(2.0 * np.pi))
+    assert behind.log_evidence == pytest.approx(exact, abs=1e-7 if few else 8.0)
+    cross = op.between(Z, X)
+    assert behind.mean(Z) == pytest.approx(0.2 + cross @ np.linalg.solve(B, e), abs=1e-6)
+    cov = op.between(Z, Z) - cross @ np.linalg.solve(B, cross.T)
+    assert behind.covariance(Z, Z) == pytest.approx(cov, abs=1e-7)
+    assert behind.variance(Z) == pytest.approx(np.diagonal(cov), abs=1e-7)
+
+
+def test_the_interpolated_kernel_is_its_dense_matrix():
+    rng = np.random.default_rng(0)
+    for D in (1, 2, 3, 4):
+        X, (U, V) = rng.uniform(size=(30, D)), rng.normal(size=(2, 30, 2))
+        op = Interpolated(gf.SE(tuple(np.linspace(0.4, 0.9, D)), 1.7), X, Grid.covering(X, 7))
+        W = op.W.toarray()
+        K = W @ op.among.dense() @ W.T
+        assert op.times(V) == pytest.approx(K @ V, rel=1e-10)
+        assert op.diagonal() == pytest.approx(np.diagonal(K), rel=1e-10)
+        assert op.column(3) == pytest.approx(K[:, 3], rel=1e-10)
+        assert op.project(X, op.weigh(V)) == pytest.approx(K @ V, rel=1e-10)
+        lags = np.array(np.meshgrid(*[op.grid.axis(d) for d in range(D)], indexing="ij")).reshape(D, -1).T
+        G = W.T @ U @ (W.T @ V).T
+        assert op.pulled(U, V) == pytest.approx(op.kernel.pullback(lags, lags, G), rel=1e-9)
+        assert op.pulled_dense(G) == pytest.approx(op.kernel.pullback(lags, lags, G), rel=1e-9)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_its_gradient_is_that_of_its_evidence(few, monkeypatch):
+    from gainful.inference.engines import ski
+
+    monkeypatch.setattr(ski, "_DIRECT", 10**6 if few else 0)
+    data, _ = problem(120)
+    gp = model()
+    engine = SKI(grid=Grid.covering([[0.0, 0.0], [1.0, 1.0]], 12), solver=PRECISE)
+    found = evidence_and_gradient(gp.mean, gp.kernel, data, engine)
+    theta = gp.theta
+    for i in range(len(theta)):
+        step = 1e-4 * (np.arange(len(theta)) == i)
+        moved = [gp.with_theta(theta + s) for s in (step, -step)]
+        up, down = (evidence_and_gradient(m.mean, m.kernel, data, engine).value for m in moved)
+        whole = np.concatenate([found.kernel, found.mean])
+        # The same probes either way: their own slope is the estimate's, but for what the preconditioner draws.
+        assert whole[i] == pytest.approx((up - down) / 2e-4, rel=1e-5 if few else 0.2, abs=1e-5 if few else 2.0)
+
+
+def test_a_grid_is_refined_until_it_errs_by_less_than_the_noise():
+    data, Z = problem(400, 1)
+    rough = gf.GP(gf.Matern(0.3, 1.3, nu=1.5), gf.ConstantMean(0.2))
+    exact, ours = rough.condition(data), rough.condition(data, SKI())
+    assert ours.behind.operator.error < 1e-3
+    assert ours.mean(Z) == pytest.approx(exact.mean(Z), abs=0.02)
+    assert ours.variance(Z) == pytest.approx(exact.variance(Z), rel=0.2)
+    assert abs(ours.log_evidence - exact.log_evidence) < 3.0
+
+
+@pytest.mark.parametrize("kernel", [gf.Linear(), gf.SE() + gf.Linear(), gf.SE().on(0) * gf.CentredLinear().on(1)])
+def test_a_kernel_that_is_not_one_of_distances_is_refused(kernel):
+    data, _ = problem(30)
+    with pytest.raises(gf.InvalidInput, match="kernel of distances"):
+        model(kernel=kernel).condition(data, SKI())
+
+
+def test_more_than_four_dimensions_and_places_beyond_the_grid_are_refused():
+    data, _ = problem(30, 5)
+    with pytest.raises(gf.InvalidInput, match="at most 4 dimensions"):
+        model(5).condition(data, SKI())
+    data, _ = problem(30)
+    post = model().condition(data, SKI())
+    with pytest.raises(gf.InvalidInput, match="dimension 0"):
+        post.mean([[9.0, 0.5]])
+    assert np.all(np.isfinite(model().condition(data, SKI(over=[[-1.0, -1.0], [10.0, 2.0]])).mean([[9.0, 0.5]])))
+
+
+@pytest.mark.parametrize("engine", [Dense(), Iterative(), SKI()])
+def test_duplicates_and_a_column_without_change_are_no_trouble(engine):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.repeat(rng.uniform(size=30), 3), np.full(90, 2.0)])
+    data = gf.Data().add(gf.Point(0.01), X, np.sin(6.0 * X[:, 0]) + 0.01 * rng.normal(size=90))
+    gp = gf.GP(gf.SE((0.3, 1.0)))
+    Z = np.column_stack([rng.uniform(0.1, 0.9, 10), np.full(10, 2.0)])
+    assert gp.condition(data, engine).mean(Z) == pytest.approx(gp.condition(data).mean(Z), abs=5e-3)
