@@ -299,7 +299,7 @@ class Data:
 
         >>> from gainful.instruments import Point
         >>> Data().add(Point(noise=0.1), [[0.0], [1.0]], [0.3, 0.7]).since(1)
-        Data(1 from point)
+        Data(1 from Point)
         """
         out, start = [], 0
         for batch in self.batches:
@@ -307,6 +307,30 @@ class Data:
             start += len(batch)
             if first < len(batch):
                 out.append(batch if first == 0 else batch.take(np.arange(first, len(batch))))
+        return replace(self, batches=tuple(out), _layout=None)
+
+    def thinned(self, count: int, rng: np.random.Generator) -> Data:
+        """So many of the observations, drawn evenly, in their order; all where there are no more. The first of each
+        instrument is always among them, so that the instruments and their order stay as they are.
+
+        >>> from gainful.instruments import Point
+        >>> len(Data().add(Point(noise=0.1), np.zeros((9, 1)), np.zeros(9)).thinned(4, np.random.default_rng(0)))
+        4
+        """
+        if count >= len(self):
+            return self
+        firsts: dict[Instrument, int] = {}
+        at = 0
+        for batch in self.batches:
+            firsts.setdefault(batch.instrument, at)
+            at += len(batch)
+        chosen = np.union1d(rng.choice(len(self), max(count - len(firsts), 0), replace=False), list(firsts.values()))
+        out, start = [], 0
+        for batch in self.batches:
+            mine = chosen[(chosen >= start) & (chosen < start + len(batch))] - start
+            start += len(batch)
+            if len(mine):
+                out.append(batch.take(mine))
         return replace(self, batches=tuple(out), _layout=None)
 
     def called(self, names: Sequence[str], told_by: Places | None = None) -> Data:

@@ -1,5 +1,7 @@
 """MAP hyperparameters, the Laplace approximation about them, the MGP, and NUTS."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -327,3 +329,20 @@ def test_a_noise_beside_an_amplitude_is_one_density_of_both():
     at = np.array([0.7, -1.1])
     exact = log_density_in_theta(priors, slots, at)[1]
     np.testing.assert_allclose(exact, gradient(lambda t: log_density_in_theta(priors, slots, t)[0], at), rtol=1e-6)
+
+
+def test_many_answers_are_searched_in_stages_and_end_where_all_at_once_do(monkeypatch):
+    module = sys.modules["gainful.hyper.fit"]  # the room has a function of this name
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    lab, odd = gf.Point(0.2, name="lab"), gf.Point(0.3, name="odd")
+    y = np.sin(5.0 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    data = gf.Data().add(odd, X[:1], y[:1]).add(lab, X[1:], y[1:]).add(odd, X[:20], y[:20])
+    gp = gf.GP(gf.SE((0.4, 0.8)))
+    whole = gf.fit(gp, data, starts=2)
+    monkeypatch.setattr(module, "_MANY", 100)
+    monkeypatch.setattr(module, "_FIRST", 40)
+    staged = gf.fit(gp, data, starts=2)
+    assert staged.converged
+    assert staged.names == whole.names
+    assert staged.log_density == pytest.approx(whole.log_density, abs=0.05)

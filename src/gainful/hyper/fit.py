@@ -33,6 +33,9 @@ _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from
 _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
 _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
+_MANY, _FIRST = 4096, 1500  # answers from which on a search goes in stages, and those of the first stage
+_STEPS, _LAST = 12, 50  # steps at most in later stages, and on all answers
+_STAGED = 1e-6  # of log p(answers, theta): what two steps must gain in later stages
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 
 
@@ -104,19 +107,34 @@ def fit(
     if not len(problem.free):
         value = problem.log_density(problem.theta)[0]
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")])
-    return _finish(problem, climb(problem, begins, _ENOUGH))
+    if len(problem.data) <= _MANY:
+        return _finish(problem, climb(problem, begins, _ENOUGH))
+    return _finish(problem, _in_stages(problem, begins, as_rng(rng)))
+
+
+def _in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
+    """The search of many answers: from every start on a few of them, then on four times as many at a time from where
+    the last one ended, up to all. A step on all costs as much as the whole search on a few."""
+    count, some = _FIRST, list(begins)
+    while True:
+        here = problem if count >= len(problem.data) else replace(problem, data=problem.data.thinned(count, rng))
+        first, last = count == _FIRST, here is problem
+        found = climb(here, some, _ENOUGH if first else _STAGED, 200 if first else _LAST if last else _STEPS)
+        if last:
+            return found
+        some, count = [found[0][1][problem.free]], min(4 * count, len(problem.data))
 
 
 Found = tuple[float, Array, bool, str]
 
 
-def climb(problem: Problem, begins: Iterable[Array], enough: float) -> list[Found]:
+def climb(problem: Problem, begins: Iterable[Array], enough: float, most: int = 200) -> list[Found]:
     """Where the searches from each of these free parts of theta end, best first; two steps that gain no more than
-    `enough`, relative to log p(answers, theta), are the last."""
+    `enough`, relative to log p(answers, theta), are the last, or so many."""
     found: list[Found] = []
     for start in begins:
         best = max((each[0] for each in found), default=-np.inf)
-        found.append(_search(problem, start, best, enough))
+        found.append(_search(problem, start, best, enough, most))
     found = [each for each in found if np.isfinite(each[0])]
     if not found:
         raise NumericalError(
@@ -126,7 +144,7 @@ def climb(problem: Problem, begins: Iterable[Array], enough: float) -> list[Foun
     return sorted(found, key=lambda each: -each[0])
 
 
-def _search(problem: Problem, start: Array, best: float, satisfied: float) -> Found:
+def _search(problem: Problem, start: Array, best: float, satisfied: float, most: int) -> Found:
     """One start: the density reached, theta there, whether the search was satisfied, and what it says of itself.
 
     A start that slows down below `best`, what another has reached, is not followed to the end.
@@ -178,7 +196,7 @@ def _search(problem: Problem, start: Array, best: float, satisfied: float) -> Fo
         method="L-BFGS-B",
         bounds=bounds,
         callback=watch,
-        options={"maxiter": 200, "ftol": 0.0, "gtol": 1e-8},
+        options={"maxiter": most, "ftol": 0.0, "gtol": 1e-8},
     )
     theta = problem.theta.copy()
     theta[problem.free] = done.x
