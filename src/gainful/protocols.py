@@ -12,6 +12,9 @@
   campaign. No suite: compare it with `Exact` on numbers, with brute-force integration on one answer; and over many
   simulated worlds `gainful.testing.sbc`, with draws by `gainful.testing.drawn`, tells whether it is as sure as it may
   be.
+- `Engine`: a way from many answers to a belief that never asks for their whole covariance: `believe(mean, kernel,
+  layout, start=None)` returns mean, variance and covariance at any places, the log evidence and its gradient. Give it
+  where an `Inference` goes. Checked by `gainful.testing.check_engine`.
 - `Acquisition`: what a query is worth: any object with `score(belief, instrument, places)`, one number per query,
   larger being better. It need not know what is pending. An attribute `scale` ("amount", "log" or "signed") says how
   cost applies; `score_and_gradient`, `score_beyond` and `prepare` are optional. Give it to `Campaign(goal=...)`.
@@ -26,9 +29,10 @@
 from gainful.acquisition.base import Acquisition
 from gainful.campaign.journal import Journal
 from gainful.campaign.stopping import Rule as StoppingRule
+from gainful.inference.engines.base import Engine
 from gainful.inference.solution import Inference
 from gainful.instruments.base import Instrument
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
 
-__all__ = ["Acquisition", "Inference", "Instrument", "Journal", "Kernel", "Mean", "StoppingRule"]
+__all__ = ["Acquisition", "Engine", "Inference", "Instrument", "Journal", "Kernel", "Mean", "StoppingRule"]

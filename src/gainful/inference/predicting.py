@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gainful.errors import NumericalError
 from gainful.inference.adjusted import Adjusted
 from gainful.inference.conditioned import Conditioned
+from gainful.inference.engines.believed import BelievedKernel
 from gainful.inference.sites import Sites
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
@@ -87,9 +88,15 @@ class Predictor:
 
     def moments_from(self, places: Array, cross: Array) -> tuple[Array, Array]:
         """Mean and variance of f at each place, from its covariances k(Z, x) with the data, (P, M)."""
-        prior = self.kernel.diag(places)
-        mean = self.prior_mean(places) + matmul(cross.T, self.weights)
+        level, prior = self.prior_moments(places)
+        mean = level + matmul(cross.T, self.weights)
         return mean, self.refine_measured(places, prior, prior - self.known.square(self._half_of(cross)))
+
+    def prior_moments(self, places: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at each place before the answers; an engine's belief has both for the price of one."""
+        if isinstance(self.kernel, BelievedKernel):
+            return self.kernel.moments(places)
+        return self.prior_mean(places), self.kernel.diag(places)
 
     def covariance(self, places: Array, others: Array | None = None, half: Array | None = None) -> Array:
         """Cov[f(places), f(others)], or of the places among each other; `half` is that of the others."""

@@ -1,4 +1,4 @@
-"""Conformance suites: what every kernel, mean, instrument, acquisition and journal must satisfy; run them on your own.
+"""Conformance suites: what every kernel, mean, instrument, engine, acquisition and journal must satisfy.
 
     from gainful.testing import check_kernel
     check_kernel(MyKernel(lengthscale=0.3), dimensions=2)
@@ -9,8 +9,18 @@ truths among its draws, over many simulated worlds; `drawn` draws from any belie
 
 from gainful.testing.acquisitions import check_acquisition
 from gainful.testing.calibration import drawn, sbc
+from gainful.testing.engines import check_engine
 from gainful.testing.instruments import check_instrument
 from gainful.testing.journals import check_journal
 from gainful.testing.kernels import check_kernel, check_mean
 
-__all__ = ["check_acquisition", "check_instrument", "check_journal", "check_kernel", "check_mean", "drawn", "sbc"]
+__all__ = [
+    "check_acquisition",
+    "check_engine",
+    "check_instrument",
+    "check_journal",
+    "check_kernel",
+    "check_mean",
+    "drawn",
+    "sbc",
+]

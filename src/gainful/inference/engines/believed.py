@@ -53,6 +53,11 @@ class BelievedKernel(Kernel):
     def diag(self, X: Array) -> Array:
         return self.belief.variance(X)
 
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at each place, (M,) each, at once where the engine can."""
+        at_once = getattr(self.belief, "moments", None)
+        return at_once(X) if at_once is not None else (self.belief.mean(X), self.belief.variance(X))
+
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros(0)
 
