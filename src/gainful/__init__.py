@@ -22,6 +22,7 @@ from gainful.hyper import Fitted, HyperPosterior, fit, hyperposterior, nuts
 from gainful.inference import (
     EP,
     SKI,
+    SKIP,
     Belief,
     Exact,
     Inducing,
@@ -87,6 +88,7 @@ __all__ = [
     "GP",
     "SE",
     "SKI",
+    "SKIP",
     "Additive",
     "At",
     "Belief",

@@ -7,6 +7,7 @@ from gainful.inference.engines.inducing import Inducing
 from gainful.inference.engines.iterative import Iterative
 from gainful.inference.engines.krylov import Solver
 from gainful.inference.engines.ski import SKI
+from gainful.inference.engines.skip import SKIP
 from gainful.inference.engines.vecchia import Vecchia
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
@@ -20,6 +21,7 @@ from gainful.instruments.answers import MixtureAnswers
 __all__ = [
     "EP",
     "SKI",
+    "SKIP",
     "Belief",
     "Check",
     "Convergence",

@@ -105,9 +105,11 @@ def require_stationary(kernel: Kernel, X: Array, name: str) -> None:
     """Refuse a kernel that is not one of distances, by its values between some places and the same ones moved."""
     rng = np.random.default_rng(0)
     low, width = X.min(axis=0), np.ptp(X, axis=0)
-    a, b, c = (low + width * rng.random((_PAIRS, X.shape[1])) for _ in range(3))
+    a, c = (low + width * rng.random((_PAIRS, X.shape[1])) for _ in range(2))
+    far = 10.0 ** rng.uniform(-4.0, 0.0, size=(_PAIRS, 1))  # distances of all sizes: a short lengthscale sees near ones
+    apart = far * width * rng.uniform(-1.0, 1.0, size=a.shape)
     turned = np.where(rng.random(X.shape[1]) < 0.5, -1.0, 1.0)  # it must be even along each axis as well
-    here, there = kernel.rowwise(a, b), kernel.rowwise(c, c + turned * (b - a))
+    here, there = kernel.rowwise(a, a + apart), kernel.rowwise(c, c + turned * apart)
     if np.max(np.abs(here - there)) > _EQUAL * float(np.max(np.abs(kernel.diag(a)))):
         raise InvalidInput(
             "inference", f"a kernel of distances for {name}()", kernel, "Vecchia(), Inducing() or Iterative() take any"
