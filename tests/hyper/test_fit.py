@@ -340,9 +340,25 @@ def test_many_answers_are_searched_in_stages_and_end_where_all_at_once_do(monkey
     data = gf.Data().add(odd, X[:1], y[:1]).add(lab, X[1:], y[1:]).add(odd, X[:20], y[:20])
     gp = gf.GP(gf.SE((0.4, 0.8)))
     whole = gf.fit(gp, data, starts=2)
-    monkeypatch.setattr(module, "_MANY", 100)
-    monkeypatch.setattr(module, "_FIRST", 40)
+    monkeypatch.setattr(module, "MANY", 100)
+    monkeypatch.setattr(module, "FIRST", 40)
     staged = gf.fit(gp, data, starts=2)
     assert staged.converged
     assert staged.names == whole.names
     assert staged.log_density == pytest.approx(whole.log_density, abs=0.05)
+
+
+def test_what_is_not_stated_of_many_answers_is_learned_in_stages_and_kept_at_its_mode(monkeypatch):
+    from gainful.beliefs import integrated
+
+    rng = np.random.default_rng(1)
+    space = gf.Space(gf.Real("x", 0, 10), gf.Real("z", 100, 300))
+    X = space.candidates(200, 3)
+    data = gf.Data().add(gf.Point(name="lab"), X, 50.0 + 20.0 * np.sin(X[:, 0]) + rng.normal(size=200))
+    whole = gf.GP(space=space).condition(data)
+    monkeypatch.setattr(integrated, "MANY", 100)
+    one = gf.GP(space=space).condition(data)
+    assert len(one.posteriors) == 1
+    Z = space.candidates(20, 4)
+    assert one.mean(Z) == pytest.approx(whole.mean(Z), abs=0.3)
+    assert np.sqrt(one.variance(Z)) == pytest.approx(np.sqrt(whole.variance(Z)), rel=0.25)

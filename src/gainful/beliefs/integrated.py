@@ -8,7 +8,7 @@ After Rue, Martino & Chopin 2009 (see `hyper/integral`). EP at each point starts
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
-from gainful.hyper.fit import climb, draw, fit
+from gainful.hyper.fit import FIRST, MANY, climb, climb_in_stages, draw, fit
 from gainful.hyper.integral import find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
@@ -131,6 +131,12 @@ def integrated_parts(
     unused, problem = _unused(opened, several), opened.problem
     if not len(problem.free) or not len(data):
         return (_part(opened, problem.parameters, unused, 0.0, model),)
+    if len(problem.data) > MANY:  # they leave no doubt to speak of, and every point would take all of them again
+        source = as_rng(rng)
+        some = replace(problem, data=problem.data.thinned(FIRST, source))
+        begins = _starts(some, start, model, source)
+        theta = climb_in_stages(problem, begins[:, problem.free], source)[0][1]
+        return (_part(opened, opened.rounded(theta, _DECIMALS), unused, 0.0, model),)
     begins = _starts(problem, start, model, as_rng(rng))
     _, theta, _, _ = climb(loosened(problem, _SEARCH), begins[:, problem.free], _NEAR)[0]
     mode = find_mode(problem, theta, None)

@@ -25,7 +25,7 @@ from gainful.parameters import FISHER, IDENTITY, LOG, LOGIT, Slot, natural, to_t
 from gainful.priors import Flat, LogNormal, Normal, Prior, Uniform
 from gainful.process import Process
 
-__all__ = ["Fitted", "climb", "draw", "fit"]
+__all__ = ["FIRST", "MANY", "Fitted", "climb", "climb_in_stages", "draw", "fit"]
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from
 _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
 _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
-_MANY, _FIRST = 4096, 1500  # answers from which on a search goes in stages, and those of the first stage
+MANY, FIRST = 4096, 1500  # answers from which on a search goes in stages, and those of the first stage
 _STEPS, _LAST = 12, 50  # steps at most in later stages, and on all answers
 _STAGED = 1e-6  # of log p(answers, theta): what two steps must gain in later stages
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
@@ -107,18 +107,18 @@ def fit(
     if not len(problem.free):
         value = problem.log_density(problem.theta)[0]
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")])
-    if len(problem.data) <= _MANY:
+    if len(problem.data) <= MANY:
         return _finish(problem, climb(problem, begins, _ENOUGH))
-    return _finish(problem, _in_stages(problem, begins, as_rng(rng)))
+    return _finish(problem, climb_in_stages(problem, begins, as_rng(rng)))
 
 
-def _in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
+def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
     """The search of many answers: from every start on a few of them, then on four times as many at a time from where
     the last one ended, up to all. A step on all costs as much as the whole search on a few."""
-    count, some = _FIRST, list(begins)
+    count, some = FIRST, list(begins)
     while True:
         here = problem if count >= len(problem.data) else replace(problem, data=problem.data.thinned(count, rng))
-        first, last = count == _FIRST, here is problem
+        first, last = count == FIRST, here is problem
         found = climb(here, some, _ENOUGH if first else _STAGED, 200 if first else _LAST if last else _STEPS)
         if last:
             return found
