@@ -397,6 +397,16 @@ def _values() -> None:
     case("Sampled", gf.Sampled, draws=("nothing", 9), seed=("seed", 0), around=("nothing", gf.EP()),
          also={"draws": {"int64(3)"}})  # fmt: skip
     case("Laplace", gf.Laplace, tolerance=("positive", 1e-9), max_iterations=("count", 3))
+    case("Solver", gf.Solver, tolerance=("positive", 1e-4), most=("count", 9), preconditioner=("count or 0", 5),
+         probes=("count", 8), root=("count", 20), seed=("seed", 0))  # fmt: skip
+    case("Iterative", gf.Iterative, memory=("not negative", 1.0), solver=("nothing", gf.Solver()))
+    case("SKI", gf.SKI, grid=("none", 20), over=("some places", [[0.0, 0.0], [1.0, 1.0]]),
+         solver=("nothing", gf.Solver()), also={"over": {"None", "one column"}})  # fmt: skip
+    case("SKIP", gf.SKIP, rank=("count", 20), grid=("nothing", 20), over=("some places", [[0.0, 0.0], [1.0, 1.0]]),
+         solver=("nothing", gf.Solver()), also={"over": {"None", "one column"}})  # fmt: skip
+    case("Inducing", gf.Inducing, points=("count", 20), tolerance=("positive", 1e-8), max_iterations=("count", 3),
+         also={"points": {"nothing masked", "number objects", "one column"}})  # fmt: skip
+    case("Vecchia", gf.Vecchia, neighbours=("count", 20), order=("nothing", "random"))
     case("InvalidInput", gf.InvalidInput, argument="x", expected="y", got=("anything", 1), remedy="z")
 
 

@@ -102,7 +102,8 @@ def test_places_with_their_predictions_are_asked_about_as_the_places_are(belief)
     here = belief.predict(X)
     assert here.mean.shape == (3, 7)
     assert belief.predict(here) is here
-    np.testing.assert_array_equal(here[2:5].part(1).mean, belief.posteriors[1].mean(X[2:5]))
+    # How many places are asked about at once decides the last digit on some processors.
+    np.testing.assert_allclose(here[2:5].part(1).mean, belief.posteriors[1].mean(X[2:5]), rtol=1e-13)
     np.testing.assert_array_equal(np.asarray(here[[0, 3]]), X[[0, 3]])
     for instrument in (gf.Point(0.1), gf.Ordinal([0.0, 1.0], 0.2), gf.Binary()):
         np.testing.assert_allclose(gf.information(belief, instrument, here), gf.information(belief, instrument, X))

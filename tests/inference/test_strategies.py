@@ -266,6 +266,8 @@ def test_every_result_has_a_sentence_of_its_own_that_takes_its_numbers():
         Result.MODE_FOUND,
         Result.SAMPLED,
         Result.ASSUMED,
+        Result.SOLVED,
+        Result.APPROXIMATED,
     }
 
 

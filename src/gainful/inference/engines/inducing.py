@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from gainful.checks import finite_table, is_whole, require, require_count, require_positive
+from gainful.checks import column_names, finite_table, is_whole, require, require_count, require_positive
 from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import EngineBelief, Gradient
@@ -75,6 +75,10 @@ class Inducing:
         if is_whole(self.points):
             object.__setattr__(self, "points", require_count("points", self.points, 1, "some hundreds are usual"))
         else:
+            named = column_names(self.points) is not None
+            require(
+                not named, "points", "places without names of columns", self.points, "give an array, in their order"
+            )
             table = finite_table("points", self.points)
             require(len(table) > 0, "points", "one place at least", self.points, "or how many to choose")
             object.__setattr__(self, "points", tuple(map(tuple, table.tolist())))

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.checks import is_number, require
+from gainful.checks import is_number, require, require_kind
 from gainful.inference.engines.base import EngineBelief, read
 from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
 from gainful.kernels.base import Kernel
@@ -36,7 +36,8 @@ class Iterative:
     solver: Solver = field(default_factory=Solver)
 
     def __post_init__(self) -> None:
-        require(is_number(self.memory) and self.memory >= 0.0, "memory", "gigabytes", self.memory, "4 is usual")
+        require(is_number(self.memory) and 0.0 <= self.memory < 1e6, "memory", "gigabytes", self.memory, "4 is usual")
+        require_kind("solver", self.solver, Solver, "a Solver", "such as Solver(tolerance=1e-6)")
 
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> KrylovBelief:
         readings = read(self, mean, layout)

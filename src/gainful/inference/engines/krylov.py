@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from gainful.checks import require_count, require_positive, require_seed
 from gainful.errors import NumericalError
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import Gradient, Readings
@@ -87,6 +88,12 @@ class Solver:
     probes: int = 16
     root: int = 1000
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_positive("tolerance", self.tolerance, "1e-4 is usual")
+        for name, least in (("most", 1), ("preconditioner", 0), ("probes", 2), ("root", 1)):
+            object.__setattr__(self, name, require_count(name, getattr(self, name), least, "leave the default"))
+        object.__setattr__(self, "seed", require_seed("seed", self.seed))
 
 
 def krylov_belief(mean: Mean, kernel: Kernel, readings: Readings, operator: Operator, solver: Solver) -> KrylovBelief:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gainful.checks import finite_table, listed
+from gainful.checks import column_names, finite_table, listed, require, require_count, require_kind
 from gainful.errors import InvalidInput
 from gainful.inference.engines.base import EngineBelief, read
 from gainful.inference.engines.gridded import GridBelief, grid_belief
@@ -25,7 +25,7 @@ from gainful.layout import Layout
 from gainful.means import Mean
 from gainful.numerics.interpolation import Grid
 
-__all__ = ["SKI", "require_stationary"]
+__all__ = ["SKI", "as_counts", "as_over", "require_stationary"]
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _DIRECT = 4000  # points of a grid up to which what is believed about all of the
 _MOST = 4  # dimensions: 4^D weights for each place
 _LARGEST = 2**21  # points of a grid
 _STEP = 0.75  # of the step along which f changes by a twentieth of its variance: a quarter of a lengthscale of SE
-_FEWEST = 8  # points along an axis
+_FEWEST, _LEAST = 8, 6  # points along an axis: where it is left to us, and where it is stated
 _FINER, _OF_NOISE, _NEAR = (
     1.3,
     0.05,
@@ -55,6 +55,12 @@ class SKI:
     grid: Grid | int | tuple[int, ...] | None = None
     over: ArrayLike | None = None
     solver: Solver = field(default_factory=Solver)
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            object.__setattr__(self, "grid", as_counts(self.grid, _LEAST))
+        object.__setattr__(self, "over", as_over(self.over))
+        require_kind("solver", self.solver, Solver, "a Solver", "such as Solver(tolerance=1e-6)")
 
     def believe(
         self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None
@@ -78,6 +84,26 @@ class SKI:
         if self.grid is not None:
             return Grid.covering(every, self.grid if listed(self.grid) is None else list(self.grid))  # type: ignore[arg-type]
         return _fine_enough(kernel, X, every, noise)
+
+
+def as_counts(grid: object, least: int) -> int | tuple[int, ...]:
+    """Points along every dimension, one number for all or one for each."""
+    several = listed(grid)
+    counts = [require_count("grid", n, least, "100 is usual") for n in ([grid] if several is None else several)]
+    require(len(counts) > 0, "grid", "points along each dimension", grid, "leave it out")
+    return counts[0] if several is None else tuple(counts)
+
+
+def as_over(over: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
+    """Places that a grid has to reach, as a value that can be compared."""
+    if over is None:
+        return None
+    require(
+        column_names(over) is None, "over", "places without names of columns", over, "give an array, in their order"
+    )
+    table = finite_table("over", over)
+    require(table.size > 0, "over", "places, such as two corners", over, "leave it out")
+    return tuple(map(tuple, table.tolist()))
 
 
 def _fine_enough(kernel: Kernel, X: Array, every: Array, noise: Array) -> Grid:

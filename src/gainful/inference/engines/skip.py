@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from gainful.checks import finite_table, listed, require_kind, require_whole
+from gainful.checks import finite_table, listed, require_count, require_kind
 from gainful.errors import InvalidInput
 from gainful.inference.engines.base import EngineBelief, read
 from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
 from gainful.inference.engines.metric import column_scales
+from gainful.inference.engines.ski import as_counts, as_over
 from gainful.kernels.base import Kernel, Sum
 from gainful.layout import Layout
 from gainful.means import Mean
@@ -65,9 +66,9 @@ class SKIP:
     solver: Solver = field(default_factory=Solver)
 
     def __post_init__(self) -> None:
-        require_whole("rank", self.rank, 1, "30 to 100 are usual")
-        for count in [self.grid] if listed(self.grid) is None else listed(self.grid) or []:
-            require_whole("grid", count, _FEWEST, "100 is usual")
+        object.__setattr__(self, "rank", require_count("rank", self.rank, 1, "30 to 100 are usual"))
+        object.__setattr__(self, "grid", as_counts(self.grid, _FEWEST))
+        object.__setattr__(self, "over", as_over(self.over))
         require_kind("solver", self.solver, Solver, "a Solver", "such as Solver(tolerance=1e-6)")
 
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> KrylovBelief:
