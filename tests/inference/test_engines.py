@@ -138,6 +138,23 @@ def test_many_readings_are_taken_by_an_engine_without_being_told(monkeypatch):
     same(ours, exact, Z, 1e-9)
 
 
+def test_who_asks_for_exact_inference_gets_it_or_a_refusal_and_no_approximation(monkeypatch):
+    from gainful.inference.engines import choosing, dense
+    from gainful.inference.engines.dense import DenseBelief
+
+    data, _ = problem(150)
+    monkeypatch.setattr(choosing, "FEW", 100)
+    monkeypatch.setattr(choosing, "available", lambda: 0)  # no memory: left to itself it would approximate
+    assert isinstance(model().condition(data, gf.Exact()).behind, DenseBelief)
+    assert not isinstance(model().condition(data).behind, DenseBelief)
+    monkeypatch.setattr(dense, "require_room", lambda *given: (_ for _ in ()).throw(gf.InvalidInput(*map(str, given))))
+    with pytest.raises(gf.InvalidInput, match="data"):
+        model().condition(data, gf.Exact())
+    yes = gf.Data().add(YES, data.layout.places, (data.batches[0].answers > 0).astype(int))
+    with pytest.raises(gf.InvalidInput, match="use EP"):
+        model().condition(yes, gf.Exact())
+
+
 def test_a_fit_through_an_engine_ends_where_the_other_does():
     data, _ = problem(80)
     a, b = (gf.fit(model(), data, starts=1, inference=each) for each in (None, Dense()))

@@ -16,6 +16,7 @@ from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.hyper.problem import Problem
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.choosing import FEW
 from gainful.inference.ep import EP
 from gainful.inference.evidence import UNSETTLED, Start
 from gainful.inference.posterior import Posterior, solve
@@ -33,7 +34,7 @@ _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from
 _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
 _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
-MANY, FIRST = 4096, 1500  # answers from which on a search goes in stages, and those of the first stage
+MANY, FIRST = FEW, 1500  # answers from which on a search goes in stages, and those of the first stage
 _STEPS, _LAST = 12, 50  # steps at most in later stages, and on all answers
 _STAGED = 1e-6  # of log p(answers, theta): what two steps must gain in later stages
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up

@@ -58,7 +58,7 @@ class Evidence:
 def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference | Engine, start: Start = None) -> float:
     """The log evidence alone."""
     if isinstance(inference, Engine):
-        return inference.believe(mean, kernel, data.layout).log_evidence
+        return inference.believe(mean, kernel, data.layout, None if isinstance(start, Sites) else start).log_evidence
     return _solution(mean, kernel, data, inference, _sites(start)).log_evidence
 
 
@@ -75,7 +75,7 @@ def _solution(mean: Mean, kernel: Kernel, data: Data, inference: Inference, star
 def log_evidences(models: Sequence[Model], inference: Inference | Engine, start: Start = None) -> Array:
     """The log evidence of the same answers under several models, (S,); −inf where inference does not settle."""
     if isinstance(inference, Engine):
-        return np.array([log_evidence(mean, kernel, data, inference) for mean, kernel, data in models])
+        return np.array([log_evidence(mean, kernel, data, inference, start) for mean, kernel, data in models])
     inference = smooth(inference)
     tolerance = inference.tolerance if isinstance(inference, EP) else 0.0
     sites = _sites(start)
@@ -141,10 +141,12 @@ def _by_engine(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: St
     in memory, which is used up here."""
     layout = data.layout
     belief = engine.believe(mean, kernel, layout, None if isinstance(start, Sites) else start)
-    dense = isinstance(belief, DenseBelief)
-    value = belief.log_evidence if dense else np.nan
-    found = belief.into_gradient() if isinstance(belief, DenseBelief) else belief.gradient()
-    value = value if dense else belief.log_evidence  # some have it for nothing once they have the gradient
+    later: Start
+    if isinstance(belief, DenseBelief):
+        value, found, later = belief.log_evidence, belief.into_gradient(), None
+    else:
+        found = belief.gradient()  # some have the evidence for nothing after it
+        value, later = belief.log_evidence, belief
     if hasattr(belief, "instrument_gradient"):  # of answers that are not numbers
         own = belief.instrument_gradient()
     else:
@@ -152,9 +154,8 @@ def _by_engine(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: St
         for instrument, owner, _, rows in layout.sources:
             if instrument.gaussian and instrument.size:
                 own[owner][:] += float(found.noise[rows[:, 0]].sum())
-    next_start = Sites(np.zeros(0), np.zeros(0)) if dense else belief
     jitter = float(getattr(belief, "jitter", 0.0))
-    return Evidence(value, found.kernel, found.mean, own, next_start, belief.convergence, jitter)
+    return Evidence(value, found.kernel, found.mean, own, later, belief.convergence, jitter)
 
 
 def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array, Array]:

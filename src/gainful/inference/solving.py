@@ -11,6 +11,7 @@ from gainful.errors import ConvergenceWarning, InvalidInput, JitterWarning, Nume
 from gainful.inference.convergence import Convergence
 from gainful.inference.engines.base import Engine
 from gainful.inference.engines.choosing import engine_for
+from gainful.inference.engines.dense import Dense
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.solution import Inference, Solution, WarmStart
@@ -29,11 +30,10 @@ def method_for(layout: Layout, inference: Inference | Engine | None) -> Inferenc
         raise InvalidInput(
             "inference", "EP(), Laplace(), Exact(), Sampled(), an engine or None", inference, "None chooses for you"
         )
-    if inference is None or isinstance(inference, Exact):
+    if isinstance(inference, Exact) and layout.gaussian and layout.direct:
         engine = engine_for(layout)
-        if engine is not None:
-            return engine
-    return inference or (Exact() if layout.gaussian else EP())
+        return inference if engine is None else Dense()  # who asks for exact inference gets that, or a refusal
+    return inference or engine_for(layout) or (Exact() if layout.gaussian else EP())
 
 
 def find_sites(
