@@ -26,7 +26,7 @@ from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import Factor, factor
 from gainful.numerics.memory import in_blocks, require_room
 
-__all__ = ["Dense", "DenseBelief"]
+__all__ = ["Dense", "DenseBelief", "lower_tiles"]
 
 Array = NDArray[np.float64]
 
@@ -124,7 +124,7 @@ class DenseBelief:
         G = blas.dsyr(-1.0, self.alpha, a=inverse, lower=1, overwrite_a=1)
         X = self.readings.X
         total = np.zeros(self.kernel.size)
-        for rows, columns in _tiles(len(X)):
+        for rows, columns in lower_tiles(len(X)):
             tile = G[rows, columns]
             if rows == columns:
                 tile = 0.5 * (np.tril(tile) + np.tril(tile, -1).T)
@@ -138,13 +138,13 @@ def _filled(kernel: Kernel, readings: Readings) -> Array:
     """The lower triangle of K + diag(noise), Fortran order."""
     N = len(readings.X)
     out = np.empty((N, N), order="F")
-    for rows, columns in _tiles(N):
+    for rows, columns in lower_tiles(N):
         out[rows, columns] = kernel.matrix(readings.X[rows], readings.X[columns])
     out.flat[:: N + 1] += readings.noise
     return out
 
 
-def _tiles(N: int) -> Iterator[tuple[slice, slice]]:
+def lower_tiles(N: int) -> Iterator[tuple[slice, slice]]:
     """Rows and columns of the tiles that cover the lower triangle."""
     ends = [slice(i, min(i + _TILE, N)) for i in range(0, N, _TILE)]
     for i, rows in enumerate(ends):

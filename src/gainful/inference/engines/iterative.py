@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gainful.checks import is_number, require, require_kind
 from gainful.inference.engines.base import EngineBelief, read
+from gainful.inference.engines.dense import lower_tiles
 from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
@@ -21,8 +22,6 @@ from gainful.numerics.blas import matmul
 __all__ = ["Iterative", "Tiles"]
 
 Array = NDArray[np.float64]
-
-_TILE = 1024  # rows and columns of the kernel at a time
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ class Tiles:
 
     @cached_property
     def _corners(self) -> list[tuple[slice, slice]]:
-        ends = [slice(i, min(i + _TILE, len(self.X))) for i in range(0, len(self.X), _TILE)]
-        return [(rows, columns) for i, rows in enumerate(ends) for columns in ends[: i + 1]]
+        return list(lower_tiles(len(self.X)))
 
     @cached_property
     def _kept(self) -> list[Array]:

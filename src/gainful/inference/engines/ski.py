@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gainful.checks import column_names, finite_table, listed, require, require_count, require_kind
 from gainful.errors import InvalidInput
-from gainful.inference.engines.base import EngineBelief, read
+from gainful.inference.engines.base import EngineBelief, Readings, read
 from gainful.inference.engines.gridded import GridBelief, grid_belief
 from gainful.inference.engines.interpolated import Interpolated
 from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
@@ -34,11 +34,8 @@ _MOST = 4  # dimensions: 4^D weights for each place
 _LARGEST = 2**21  # points of a grid
 _STEP = 0.75  # of the step along which f changes by a twentieth of its variance: a quarter of a lengthscale of SE
 _FEWEST, _LEAST = 8, 6  # points along an axis: where it is left to us, and where it is stated
-_FINER, _OF_NOISE, _NEAR = (
-    1.3,
-    0.05,
-    1e-3,
-)  # refined until covariances err by this part of the noise, or of the variance
+_OF_NOISE, _NEAR = 0.05, 1e-3  # parts of the noise and of the variance by which covariances may err
+_FINER = 1.3  # times as many points along each axis where they err by more
 _FALLS = 0.8  # a refinement that leaves more than this of the error is the last
 _SOME = 512  # places at which that is looked at
 _PAIRS, _EQUAL = 64, 1e-9  # places at which a kernel is looked at for being stationary, and how near it must be
@@ -67,15 +64,15 @@ class SKI:
     ) -> GridBelief | KrylovBelief:
         readings = read(self, mean, layout)
         require_stationary(kernel, readings.X, "SKI")
-        operator = Interpolated(kernel, readings.X, self._covering(kernel, readings.X, readings.noise))
+        operator = Interpolated(kernel, readings.X, self._covering(kernel, readings, _grid_of(start, readings.X)))
         if operator.grid.size <= _DIRECT:
             return grid_belief(mean, readings, operator)
         return require_finite(krylov_belief(mean, kernel, readings, operator, self.solver))
 
-    def _covering(self, kernel: Kernel, X: Array, noise: Array) -> Grid:
+    def _covering(self, kernel: Kernel, readings: Readings, before: Grid | None) -> Grid:
         if isinstance(self.grid, Grid):
             return self.grid
-        D = X.shape[1]
+        X, D = readings.X, readings.X.shape[1]
         if D > _MOST:
             raise InvalidInput(
                 "inference", f"at most {_MOST} dimensions for SKI()", D, "SKIP(), Vecchia() and Inducing() take more"
@@ -83,7 +80,7 @@ class SKI:
         every = X if self.over is None else np.concatenate([X, finite_table("over", self.over, D)])
         if self.grid is not None:
             return Grid.covering(every, self.grid if listed(self.grid) is None else list(self.grid))  # type: ignore[arg-type]
-        return _fine_enough(kernel, X, every, noise)
+        return _fine_enough(kernel, readings, every, before)
 
 
 def as_counts(grid: object, least: int) -> int | tuple[int, ...]:
@@ -106,25 +103,35 @@ def as_over(over: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
     return tuple(map(tuple, table.tolist()))
 
 
-def _fine_enough(kernel: Kernel, X: Array, every: Array, noise: Array) -> Grid:
+def _grid_of(start: EngineBelief | None, X: Array) -> Grid | None:
+    """The grid of an earlier belief about the same places."""
+    known = start.operator if isinstance(start, GridBelief | KrylovBelief) else None
+    return known.grid if isinstance(known, Interpolated) and np.array_equal(known.X, X) else None
+
+
+def _fine_enough(kernel: Kernel, readings: Readings, every: Array, before: Grid | None) -> Grid:
     """A grid whose points are as near to each other as f changes along each axis, and the noise demands.
 
     What interpolation makes of a rough kernel is off by a part of its variance that may be far more than the noise of a
-    precise reading: where the two compare, readings are taken to contradict each other.
+    precise reading: where the two compare, readings are taken to contradict each other. A grid that was fine enough
+    before is kept while it is, so that a search for hyperparameters climbs one smooth function.
     """
+    X = readings.X
+    some = X[np.unique(np.linspace(0, len(X) - 1, _SOME).astype(np.intp))]
+    wanted = min(_NEAR, _OF_NOISE * float(np.median(readings.noise)) / float(np.max(kernel.diag(some))))
+    if before is not None and Interpolated(kernel, some, before).error <= wanted:
+        return before
     counts = np.maximum(np.ceil(np.ptp(every, axis=0) * column_scales(kernel, X) / _STEP) + 5.0, _FEWEST)
     while np.prod(counts) > _LARGEST:
         counts[np.argmax(counts)] *= 0.9
-    some = X[np.unique(np.linspace(0, len(X) - 1, _SOME).astype(np.intp))]
-    wanted = min(_NEAR, _OF_NOISE * float(np.median(noise)) / float(np.max(kernel.diag(some))))
-    changing, before = np.ptp(every, axis=0) > 0.0, np.inf
+    changing, last = np.ptp(every, axis=0) > 0.0, np.inf
     while True:
         grid = Grid.covering(every, [int(n) for n in counts])
         finer = np.where(changing, np.ceil(_FINER * counts), counts)
         error = Interpolated(kernel, some, grid).error
-        if error <= wanted or error > _FALLS * before or np.prod(finer) > _LARGEST:
+        if error <= wanted or error > _FALLS * last or np.prod(finer) > _LARGEST:
             return grid
-        counts, before = finer, error
+        counts, last = finer, error
 
 
 def require_stationary(kernel: Kernel, X: Array, name: str) -> None:
