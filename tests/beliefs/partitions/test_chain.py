@@ -35,7 +35,7 @@ class Law:
     def __init__(self, logs, dimensions):
         self.logs, self.dimensions = logs, dimensions
 
-    def fit(self, terms, start=None):
+    def fit(self, terms, starts=(), wide=True):
         return Fit(np.zeros(0), 0.0, self.logs[terms])
 
     def begin(self, terms, near, fit):
@@ -43,6 +43,9 @@ class Law:
 
     def log_likelihood(self, terms, theta):
         return 0.0
+
+    def asked_for(self, terms, theta):
+        return []
 
 
 def target(form, dimensions, spread, published=False, prior="blocks"):

@@ -37,6 +37,14 @@ def test_what_was_planted_is_found(seed):
     assert errors[0] < errors[1]
 
 
+def test_the_profile_is_the_one_that_explains_the_answers():
+    X = np.random.default_rng(2).random((80, 4)) * 10
+    smooth, kinked = np.sum(np.sin(0.4 * X + np.arange(4)), axis=1), np.sum(np.abs(X - [3, 6, 4, 7]), axis=1)
+    for y, profile in ((smooth, "SE"), (kinked, "Matern52")):
+        belief = gf.Partitions(SPACE, chain=5, burn=0).condition(data_of(X, y), rng=0)
+        assert {posterior.kernel.left.profile for posterior in belief.posteriors} == {profile}
+
+
 def test_overlapping_groups_are_found_as_a_graph():
     rng = np.random.default_rng(3)
     X = rng.random((80, 4)) * 10
@@ -73,10 +81,11 @@ def test_units_change_nothing_but_units():
 
 
 def test_the_weights_are_how_often_each_was_visited_and_move_with_new_answers():
-    X, y = planted(40)
+    X, y = planted(30, noise=0.5)
     model = gf.Partitions(SPACE, chain=25)
-    parts = model.learn(data_of(X[:30], y[:30]), (), None, 0)
-    before = model.believe(parts, data_of(X[:30], y[:30]), ())
+    parts = model.learn(data_of(X[:15], y[:15]), (), None, 0)
+    before = model.believe(parts, data_of(X[:15], y[:15]), ())
+    assert len(before.terms) > 1
     np.testing.assert_allclose(before.weights * 25, np.round(before.weights * 25), atol=0.01)
     after = model.believe(parts, data_of(X, y), ())
     assert after.terms == before.terms

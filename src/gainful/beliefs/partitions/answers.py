@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -165,9 +165,10 @@ class Sited:
     def begin(self, terms: Terms, near: Terms, fit: Fit) -> Begin:
         return self._usual.begin(terms, near, fit)
 
-    def fit(self, terms: Terms, start: Begin | None = None) -> Fit:
+    def fit(self, terms: Terms, starts: Sequence[Begin] = (), wide: bool = True) -> Fit:
+        """From the last of `starts`, what is known of these terms, or from typical values; there is one climb."""
         mean, spread = self._usual.usual(terms)
-        first = mean if start is None else start.theta
+        first = starts[-1].theta if starts else mean
         reading = self.reading
         process, read = reading.process(terms, mean), reading.read(mean, terms)
         D, G, units = (
@@ -209,3 +210,7 @@ class Sited:
         process, read = reading.process(terms, theta), reading.read(theta, terms)
         seen = self.data.with_instruments({each: read[each.label] for each in self.data.instruments})
         return process.posterior(seen, reading.inference).log_evidence
+
+    def asked_for(self, terms: Terms, theta: Array) -> list[tuple[int, int]]:
+        """None: these answers have no scores of their own, and each model takes a search by EP."""
+        return []

@@ -22,22 +22,23 @@ Array = NDArray[np.float64]
 _SURE, _LIKELY = 0.9, 0.5
 
 
-def as_text(terms: Terms) -> str:
-    """Terms as a journal writes them.
+def as_text(terms: Terms, profile: str) -> str:
+    """Terms and the profile of their covariances as a journal writes them.
 
-    >>> as_text(((0, 1), (2,)))
-    '0 1|2'
+    >>> as_text(((0, 1), (2,)), "SE")
+    'SE 0 1|2'
     """
-    return "|".join(" ".join(map(str, term)) for term in terms)
+    return f"{profile} " + "|".join(" ".join(map(str, term)) for term in terms)
 
 
-def from_text(text: str) -> Terms:
+def from_text(text: str) -> tuple[Terms, str]:
     """What `as_text` wrote.
 
-    >>> from_text("0 1|2")
-    ((0, 1), (2,))
+    >>> from_text("SE 0 1|2")
+    (((0, 1), (2,)), 'SE')
     """
-    return tuple(tuple(int(d) for d in term.split()) for term in text.split("|"))
+    profile, _, terms = text.partition(" ")
+    return tuple(tuple(int(d) for d in term.split()) for term in terms.split("|")), profile
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

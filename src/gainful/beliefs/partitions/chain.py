@@ -9,6 +9,7 @@ evidence that was found first is kept for as long as the answers are the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import Protocol
@@ -36,11 +37,13 @@ class Explains(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def fit(self, terms: Terms, start: Begin | None = None) -> Fit: ...
+    def fit(self, terms: Terms, starts: Sequence[Begin] = (), wide: bool = True) -> Fit: ...
 
     def begin(self, terms: Terms, near: Terms, fit: Fit) -> Begin: ...
 
     def log_likelihood(self, terms: Terms, theta: Array) -> float: ...
+
+    def asked_for(self, terms: Terms, theta: Array) -> list[tuple[int, int]]: ...
 
 
 def log_prior(terms: Terms, dimensions: int, form: str, prior: str) -> float:
@@ -71,12 +74,12 @@ class Target:
     _likelihoods: dict[Terms, float] = field(default_factory=dict)
 
     def fit(self, terms: Terms, near: Terms | None = None) -> Fit:
-        """The fitted model; the search begins from what is known of it, or else from one that is like it."""
+        """The fitted model; the search begins from one that is like it, if there is one, and from what is known of it
+        by earlier answers."""
         if terms not in self.found:
-            start = Begin(self.known[terms]) if terms in self.known else None
-            if start is None and near is not None:
-                start = self.answers.begin(terms, near, self.found[near])
-            self.found[terms] = self.answers.fit(terms, start)
+            starts = [] if near is None else [self.answers.begin(terms, near, self.found[near])]
+            starts += [Begin(self.known[terms])] if terms in self.known else []
+            self.found[terms] = self.answers.fit(terms, starts, wide=near is None)
         return self.found[terms]
 
     def log_density(self, terms: Terms, near: Terms | None = None) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +43,9 @@ _REACH = 6.0  # standard deviations of the prior that a search may go: beyond, d
 _WITHIN = 0.9  # of that, where it may begin
 _WORST = 1e10  # what counts for a theta at which the matrix is not positive
 _STEPS = 60  # of a search
-_MANY = 100  # answers: beyond, a search begins once
+_MANY = 100  # answers: beyond, a search that is not wide begins once
 _LONGER, _NOISIER = (-0.7, 0.0, 0.7), 2.0  # logarithms, beside what is usual, where a search may begin
+_SHORT = -2.4  # the logarithm of how much shorter than usual a search begins as well
 _ENOUGH = 0.02  # nats: two steps that gain no more are the last
 LEAST = 1e-4  # of the spread: what a noise that is learned has at least, or sums of smooth terms leave no digits
 _TINY = 1e-10  # of the spread squared: what every diagonal has, so that answers without noise can be explained
@@ -199,23 +201,20 @@ class Additively:
     def _correlations(self, scaled: Array) -> tuple[Array, Callable[[Array], Array]]:
         """κ(s) of each term and pair of answers, (G, P), and what G = dL/dκ of the pairs makes of it: G κ′(s).
 
-        Of squared exponentials in arrays that are kept: new ones of this size cost as much as what is put into them.
+        Where it is asked for often, in arrays that are kept: new ones of this size cost as much as what is put into
+        them.
         """
-        if self.profile != "SE":
+        if self.profile not in _IN_PLACE:
             k, weights = PROFILES[self.profile].linearise(matmul(scaled, self.squares))
             return k, lambda pull: weights(np.broadcast_to(pull, k.shape))[0]
         G, P = len(scaled), self.squares.shape[1]
         if G not in self._kept:
-            self._kept[G] = np.empty((2, G, P))
-        k, slope = self._kept[G]
-        blas.dgemm(-0.5, self.squares.T, scaled.T, c=k.T, overwrite_c=1)
-        np.exp(k, out=k)
-
-        def half(pull: Array) -> Array:
-            np.multiply(k, -0.5 * pull, out=slope)
-            return slope
-
-        return k, half
+            self._kept[G] = np.empty((3, G, P))
+        k, slope, spare = self._kept[G]
+        times, fill = _IN_PLACE[self.profile]
+        blas.dgemm(times, self.squares.T, scaled.T, c=k.T, overwrite_c=1)
+        fill(k, slope, spare)
+        return k, lambda pull: np.multiply(slope, pull, out=slope)
 
     @cached_property
     def _kept(self) -> dict[int, Array]:
@@ -233,17 +232,18 @@ class Additively:
         K.ravel()[:: n + 1] = variances.sum() + LEVEL**2 + self.fixed + learned + _TINY
         return K
 
-    def fit(self, terms: Terms, start: Begin | None = None) -> Fit:
+    def fit(self, terms: Terms, starts: Sequence[Begin] = (), wide: bool = True) -> Fit:
         """The most probable parameters of these terms, and their evidence by the rule.
 
-        The density has several hills, of much noise, of short and of long waves: the more, the fewer the answers. Few
-        of them are searched from typical values and from `start`, many from the better of both.
+        The density has several hills, of much noise, of short and of long waves. A search climbs from the best of
+        `starts`, from typical values and from short waves. One that is not wide, because a neighbour had a wide one,
+        begins once where answers are many, from the best of all.
         """
-        several = len(self.y) <= _MANY or start is None
-        usual = [Begin(each) for each in (self._usual_begins(terms) if several else [self.usual(terms)[0]])]
-        begins = [*([] if start is None else [self._within(terms, start)]), self._highest(terms, usual)]
-        if not several:
-            begins = [self._highest(terms, begins)]
+        begins = [self._highest(terms, [self._within(terms, each) for each in starts])] if starts else []
+        if wide or len(self.y) <= _MANY:
+            begins += [self._highest(terms, self._usual_begins(terms)), self._short_waves(terms)]
+        else:
+            begins = [self._highest(terms, [*begins, Begin(self.usual(terms)[0])])]
         theta, density = max((self._climb(terms, each) for each in begins), key=lambda found: found[1])
         if not density > -_WORST:
             raise NumericalError("no additive model explains these answers: check their units, and the noise stated")
@@ -258,14 +258,23 @@ class Additively:
 
     def _highest(self, terms: Terms, begins: Sequence[Begin]) -> Begin:
         """The one that is most probable."""
-        return max(begins, key=lambda each: self.log_density(terms, each.theta)[0])
+        return begins[0] if len(begins) == 1 else max(begins, key=lambda b: self.log_density(terms, b.theta)[0])
 
-    def _usual_begins(self, terms: Terms) -> list[Array]:
+    def _usual_begins(self, terms: Terms) -> list[Begin]:
         """Typical values, with more noise, and with longer and shorter lengthscales."""
         usual, D = self.usual(terms)[0], self.dimensions
         noisy = np.where(np.arange(len(usual)) < D + len(terms), 0.0, _NOISIER)
         lengths = (np.arange(len(usual)) < D).astype(float)
-        return [usual + by * lengths + more for by in _LONGER for more in (0.0, noisy)]
+        return [Begin(usual + by * lengths + more) for by in _LONGER for more in (0.0, noisy)]
+
+    def _short_waves(self, terms: Terms) -> Begin:
+        """Typical values but for lengthscales, which are short: from there each can grow, and none is taken for noise.
+
+        At the beginning of a climb this explains answers badly, so that it is never the best of several.
+        """
+        usual = self.usual(terms)[0].copy()
+        usual[: self.dimensions] += _SHORT
+        return Begin(usual)
 
     def _climb(self, terms: Terms, begin: Begin) -> tuple[Array, float]:
         """theta and log p(y, theta) at the top of a hill, by quasi-Newton steps that begin with the expected
@@ -303,6 +312,29 @@ class Additively:
         likelihood = self.log_likelihood(terms, theta)
         return likelihood - (0.5 * count * float(np.log(len(self.y))) if self.rule == "bic" else 0.0)
 
+    def asked_for(self, terms: Terms, theta: Array) -> list[tuple[int, int]]:
+        """Pairs of terms, by how much the answers ask for their product beside the model, the most first.
+
+        ½ tr((ααᵀ − K⁻¹) K_ab) over its standard deviation, as `ascent` has it; those that make it worse are left out.
+        """
+        D, G, n = self.dimensions, len(terms), len(self.y)
+        scaled, variances = self.members(terms) * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
+        k = PROFILES[self.profile].linearise(matmul(scaled, self.squares))[0]
+        K = self._matrix(matmul(variances[None], k)[0], variances, np.exp(2.0 * theta[D + G :]))
+        factor, info = lapack.dpotrf(K.T, lower=0)
+        if info:
+            return []
+        alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
+        half = factor.astype(np.float32)
+        (i, j, _), scores = self._at, {}
+        for a, b in combinations(range(G), 2):
+            product = k[a] * k[b]
+            M = self._whitened(half, product, 1.0)
+            pulled = 2.0 * float((alpha[i] * alpha[j]) @ product) + float(alpha @ alpha)
+            trace = float(M[:: n + 1].sum(dtype=float))
+            scores[a, b] = (pulled - trace) / np.sqrt(2.0 * max(float(M @ M), 1e-30))
+        return sorted((pair for pair in scores if scores[pair] > 0.0), key=lambda pair: -scores[pair])
+
     def curvature(self, terms: Terms, theta: Array) -> Array:
         """The expected curvature of −log p(y, theta) in the free numbers."""
         D, G, n = self.dimensions, len(terms), len(self.y)
@@ -333,6 +365,28 @@ class Additively:
         M.ravel()[:: n + 1] = diagonal
         half = blas.strsm(1.0, factor, M, trans_a=1)
         return np.asarray(blas.strsm(1.0, factor, np.asfortranarray(half.T), trans_a=1)).ravel()
+
+
+def _squared_exponential(k: Array, slope: Array, spare: Array) -> None:
+    """exp(−s/2) and its slope in s, where k holds −s/2."""
+    np.exp(k, out=k)
+    np.multiply(k, -0.5, out=slope)
+
+
+def _matern52(k: Array, slope: Array, spare: Array) -> None:
+    """(1 + r + r²/3) exp(−r) and its slope in s, −5/6 (1 + r) exp(−r), where k holds r² = 5 s."""
+    np.maximum(k, 0.0, out=k)  # rounding
+    np.sqrt(k, out=slope)
+    np.exp(np.negative(slope, out=spare), out=spare)
+    slope += 1.0
+    k *= 1.0 / 3.0
+    k += slope
+    k *= spare
+    spare *= -5.0 / 6.0
+    slope *= spare
+
+
+_IN_PLACE = {"SE": (-0.5, _squared_exponential), "Matern52": (5.0, _matern52)}  # what s is multiplied by before
 
 
 def _inverse(curvature: Array) -> Array:

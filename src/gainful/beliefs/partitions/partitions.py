@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.partitions import chain
 from gainful.beliefs.partitions.answers import Reading
+from gainful.beliefs.partitions.ascent import ascended
 from gainful.beliefs.partitions.belief import PartitionBelief, as_text, from_text
 from gainful.beliefs.partitions.chain import FORMS, PRIORS, Info, State, Target
 from gainful.beliefs.partitions.evidence import EVIDENCES
@@ -36,6 +37,7 @@ Array = NDArray[np.float64]
 _DECIMALS = 4  # of a logarithm: the search promises no more, and more would differ with the number of threads
 _OFTEN = 20  # learned anew when there are a twentieth more answers
 _FEWEST = 3  # answers: before, nothing is learned
+_LEARNED, _RIVALS = "learned", ("Matern52", "SE")  # the first where it makes no difference
 
 
 class Progress(NamedTuple):
@@ -49,6 +51,15 @@ class Progress(NamedTuple):
     log_likelihood: float
 
 
+class _Begun(NamedTuple):
+    """How answers are read, what the chain visits, where it begins, and how many steps do not count."""
+
+    reading: Reading
+    target: Target
+    state: State
+    burn: int
+
+
 @dataclass(frozen=True)
 class Partitions(Learner):
     """Which dimensions act together is not known: sums of functions of some of them, by a Markov chain (Gardner 2018).
@@ -60,7 +71,8 @@ class Partitions(Learner):
     chain         how many steps the chain takes each time that there is more to learn from
     form          "partitions", every dimension in one term; "graphs", terms of one and two dimensions, which overlap;
                   "both"
-    profile       the covariance of each term: "SE", "Matern32", "Matern52", …
+    profile       the covariance of each term: "SE", "Matern52", "Matern32", …; "learned" is the first or the second of
+                  them, whichever explains the answers better
     evidence      of a model: "laplace", "bic", or "likelihood", that of its best parameters
     prior         "blocks", every number of terms as probable; "partitions", every partition
     lengthscales  "each" dimension its own, or one for all dimensions of a term: "term"
@@ -83,12 +95,12 @@ class Partitions(Learner):
     space: Places | None = None
     chain: int = 50
     form: str = "partitions"
-    profile: str = "SE"
+    profile: str = "learned"
     evidence: str = "laplace"
     prior: str = "blocks"
     lengthscales: str = "each"
     moves: str = "all"
-    burn: int = 50
+    burn: int = 25
     by: str = "chain"
     given: Any = None
     inference: Inference | None = None
@@ -97,9 +109,9 @@ class Partitions(Learner):
         if self.space is not None:
             require_places("space", self.space)
         require_count("chain", self.chain, 1, "50 is usual")
-        require_count("burn", self.burn, 0, "50 is usual")
+        require_count("burn", self.burn, 0, "25 is usual")
         for name, choices in (
-            ("form", FORMS), ("profile", tuple(PROFILES)), ("evidence", EVIDENCES), ("prior", PRIORS),
+            ("form", FORMS), ("profile", (_LEARNED, *PROFILES)), ("evidence", EVIDENCES), ("prior", PRIORS),
             ("lengthscales", ("each", "term")), ("moves", ("all", "split-merge")), ("by", ("chain", "bag")),
         ):  # fmt: skip
             require_choice(name, getattr(self, name), choices, f"{choices[0]!r} is usual")
@@ -114,9 +126,10 @@ class Partitions(Learner):
 
     @classmethod
     def as_published(cls, space: Places | None = None, **changes: Any) -> Partitions:
-        """With the settings of Gardner 2018, sec. 5.3: splits and merges alone, one lengthscale for each block, all
-        partitions as probable, from all dimensions together on, nothing left out."""
+        """With the settings of Gardner 2018, sec. 5.3: squared exponentials, splits and merges alone, one lengthscale
+        for each block, all partitions as probable, from all dimensions together on, nothing left out."""
         published: dict[str, Any] = {
+            "profile": "SE",
             "prior": "partitions",
             "lengthscales": "term",
             "moves": "split-merge",
@@ -143,10 +156,11 @@ class Partitions(Learner):
         known = {each.label: each for each in instruments}
         D = len(_names(self._place))
         for part in parts.parts:
-            terms = _read(part.program)
-            fine = terms is not None and {d for term in terms for d in term} == set(range(D))
-            require(fine, "program", f"terms over {D} dimensions, such as '0 1|2'", part.program, "see the journal")
-            size = D + len(terms or ()) + 2
+            terms, profile = _read(part.program)
+            fine = {d for term in terms for d in term} == set(range(D)) and profile in PROFILES
+            words = f"a profile and terms over {D} dimensions, such as 'SE 0 1|2'"
+            require(fine, "program", words, part.program, "see the journal")
+            size = D + len(terms) + 2
             require(len(part.gp) == size and all(np.isfinite(part.gp)), "gp", f"{size} numbers", part.gp, "as learned")
             for label, own in part.instruments.items():
                 require(label in known, "instruments", f"labels among {sorted(known)}", label, "see the design")
@@ -165,28 +179,28 @@ class Partitions(Learner):
 
     def learn(self, data: Data, instruments: Used, start: Start = None, rng: Seed = 0) -> Parts:
         """The additive models that the data leaves, to be written down."""
-        reading, data = self._reading(data, instruments)
         if len(data) < _FEWEST:
             return self.typical(data, instruments)
-        target = self._target(reading, data, start)
         with one_blas_thread():
-            steps = list(self._followed(target, start, as_rng(rng)))
+            begun = self._begun(data, instruments, start)
+            steps = list(self._followed(begun, as_rng(rng)))
             kept = steps[-self.chain :] if self.by == "chain" and self.given is None else steps[-1:]
-            return self._parts(reading, target, Counter(each.terms for each in kept), steps[-1].terms)
+            return self._parts(begun, Counter(each.terms for each in kept), steps[-1].terms)
 
     def follow(self, data: Data, instruments: Used = (), start: Start = None, rng: Seed = 0) -> Iterator[Progress]:
         """Step by step, for whoever wants to watch."""
-        reading, data = self._reading(data, instruments)
-        return self._followed(self._target(reading, data, start), start, as_rng(rng))
+        return self._followed(self._begun(data, instruments, start), as_rng(rng))
 
-    def _reading(self, data: Data, instruments: Used) -> tuple[Reading, Data]:
+    def _reading(self, data: Data, instruments: Used, profile: str = _RIVALS[0]) -> tuple[Reading, Data]:
+        """How the answers are read, with this profile unless another one is stated, and the answers at its places."""
         place, shared = self._place, self.lengthscales == "term"
         data = Process(Constant(), space=place).fitting(data)
         several = (*instruments, *data.instruments)
         outputs = any(each.outputs is not None for each in several)
         require(not outputs, "instruments", "instruments that see one function", "outputs", "a model for each output")
         known: Mapping[str, Instrument] = {each.label: each for each in several}
-        return Reading.of(place, data, known, self.profile, self.evidence, shared, self.inference), data
+        stated = profile if self.profile == _LEARNED else self.profile
+        return Reading.of(place, data, known, stated, self.evidence, shared, self.inference), data
 
     def _target(self, reading: Reading, data: Data, start: Start) -> Target:
         known: dict[Terms, Array] = {}
@@ -196,26 +210,43 @@ class Partitions(Learner):
                 known[terms] = reading.theta(terms, posterior.kernel.parameters, parameters)
         return Target(reading.explained(data), self.form, self.prior, self.moves == "split-merge", known)
 
-    def _followed(self, target: Target, start: Start, rng: np.random.Generator) -> Iterator[Progress]:
+    def _begun(self, data: Data, instruments: Used, start: Start) -> _Begun:
+        """Where the chain begins; of profiles that are not stated, with the one that is more probable there."""
+        found = []
+        for profile in _RIVALS if self.profile == _LEARNED else (self.profile,):
+            reading, seen = self._reading(data, instruments, profile)
+            target = self._target(reading, seen, start)
+            found.append(_Begun(reading, target, *self._first(target, start)))
+            if not seen.layout.gaussian:
+                break  # a search by EP's evidence is dear
+        return max(found, key=lambda each: each.state.log_density)
+
+    def _first(self, target: Target, start: Start) -> tuple[State, int]:
+        """Where the chain begins, and how many steps do not count: none where it goes on."""
         D = target.answers.dimensions
         if self.given is not None:
-            yield self._at(target, 1, 1, Info(_as_terms(self.given, _names(self._place)), True, 1), None)
+            terms = _as_terms(self.given, _names(self._place))
+            return State(terms, target.fit(terms).log_evidence), 0
+        if self.by == "bag":
+            return chain.init(target, together(D)), 0
+        if isinstance(start, PartitionBelief) and len(start.names) == D:
+            return chain.init(target, start.last), 0
+        begins = [] if self.moves == "split-merge" else [ascended(target)]
+        if self.form != "graphs":
+            begins.append(chain.init(target, together(D)))
+        return max(begins, key=lambda each: each.log_density), self.burn
+
+    def _followed(self, begun: _Begun, rng: np.random.Generator) -> Iterator[Progress]:
+        target, state = begun.target, begun.state
+        if self.given is not None:
+            yield self._at(target, 1, 1, Info(state.terms, True, 1), None)
         elif self.by == "bag":
             yield from self._drawn(target, rng)
         else:
-            state, burn = self._begun(target, start, D)
-            for i in range(burn + self.chain):
+            steps = begun.burn + self.chain
+            for i in range(steps):
                 state, info = chain.step(state, target, rng)
-                yield self._at(target, i + 1, burn + self.chain, info, state.terms)
-
-    def _begun(self, target: Target, start: Start, dimensions: int) -> tuple[State, int]:
-        """Where the chain begins, and how many steps do not count: none where it goes on."""
-        if isinstance(start, PartitionBelief) and len(start.names) == dimensions:
-            return chain.init(target, start.last), 0
-        apart, one = alone(dimensions), together(dimensions)
-        begins = [apart] if self.form == "graphs" else [one] if self.moves == "split-merge" else [apart, one]
-        some = [chain.init(target, terms) for terms in begins]
-        return max(some, key=lambda each: each.log_density), self.burn
+                yield self._at(target, i + 1, steps, info, state.terms)
 
     def _drawn(self, target: Target, rng: np.random.Generator) -> Iterator[Progress]:
         """The best of partitions drawn by chance, after each of them."""
@@ -232,9 +263,10 @@ class Partitions(Learner):
         target.fit(here)
         return Progress(done, steps, info, here, target.log_likelihood(here))
 
-    def _parts(self, reading: Reading, target: Target, visited: Counter[Terms], last: Terms) -> Parts:
+    def _parts(self, begun: _Begun, visited: Counter[Terms], last: Terms) -> Parts:
         """Each model once, the one where the chain ended first. What it weighs before the answers count is such that
         with them it weighs as often as it was visited."""
+        reading, target = begun.reading, begun.target
         total, out = sum(visited.values()), []
         for terms in sorted(visited, key=lambda each: (each != last, -visited[each], each)):
             theta = np.round(target.fit(terms).theta, _DECIMALS)
@@ -247,7 +279,7 @@ class Partitions(Learner):
         read = {
             label: tuple(each.parameters.tolist()) for label, each in reading.read(theta, terms).items() if each.size
         }
-        return Part(gp, read, round(log_weight, _DECIMALS), 0, as_text(terms))
+        return Part(gp, read, round(log_weight, _DECIMALS), 0, as_text(terms, reading.profile))
 
     def typical(self, data: Data, instruments: Used) -> Parts:
         """One model with typical parameters for the scale of the data: each dimension alone, or what is given."""
@@ -260,12 +292,12 @@ class Partitions(Learner):
         return Parts((self._part(reading, terms, np.round(theta, _DECIMALS), 0.0),))
 
     def believe(self, parts: Parts, data: Data, instruments: Used) -> PartitionBelief:
-        reading, data = self._reading(data, instruments)
+        reading, data = self._reading(data, instruments, from_text(parts.parts[0].program)[1])
         known = {each.label: each for each in (*instruments, *data.instruments)}
         terms, used, models = [], [], []
         for part in parts.parts:
             own = {label: with_own(each, part.instruments.get(label)) for label, each in known.items()}
-            one = from_text(part.program)
+            one, _ = from_text(part.program)
             theta = np.zeros(reading.dimensions + len(one) + len(reading.labels))
             process = reading.process(one, theta).with_parameters(np.array(part.gp))
             seen = data.with_instruments({each: own[each.label] for each in data.instruments})
@@ -285,12 +317,12 @@ def _names(space: Places) -> tuple[str, ...]:
     return tuple(dict.fromkeys(column.dimension for column in coordinates_of(space).columns))
 
 
-def _read(text: str) -> Terms | None:
-    """The terms that a text says; None where it says none."""
+def _read(text: str) -> tuple[Terms, str]:
+    """The terms and the profile that a text says; no terms where it says none."""
     try:
         return from_text(text)
     except ValueError:
-        return None
+        return (), ""
 
 
 def _as_terms(given: Any, names: tuple[str, ...]) -> Terms:

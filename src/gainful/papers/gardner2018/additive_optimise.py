@@ -98,7 +98,7 @@ def world(problem: str, dimensions: int, repetition: int) -> tuple[gf.Space, Fun
 
 def _model(strategy: str, space: gf.Space, truth: Partition, chain: int) -> gf.Partitions:
     if strategy == "own":
-        return gf.Partitions(space, chain=chain, burn=chain)  # 50 and 50 are what it has by itself
+        return gf.Partitions(space, chain=chain)  # 50 is what it has by itself
     given = {"full": "full", "oracle": truth}.get(strategy)
     by = "bag" if strategy == "bag" else "chain"
     return gf.Partitions.as_published(space, chain=chain, given=given, by=by)
