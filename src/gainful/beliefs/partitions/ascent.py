@@ -23,10 +23,16 @@ _FALL = 10.0  # nats below the best so far: a block of many dimensions may expla
 
 def ascended(target: Target) -> State:
     """From all dimensions alone, an interaction more at a time, the best of those that are asked for most: the most
-    probable model that is met before all act together or models have become much worse."""
+    probable model that is met before all act together or models have become much worse. Where there are two forms,
+    the better end of two ways."""
+    forms = ("partitions", "graphs") if target.form == "both" else (target.form,)
+    return max((_upwards(target, form) for form in forms), key=_density)
+
+
+def _upwards(target: Target, form: str) -> State:
     state = best = init(target, alone(target.answers.dimensions))
     while state.log_density > best.log_density - _FALL:
-        neighbours = _asked_for(target, state.terms)
+        neighbours = _asked_for(target, state.terms, form)
         if not neighbours:
             break
         state = max((State(each, target.log_density(each, state.terms)) for each in neighbours), key=_density)
@@ -38,10 +44,10 @@ def _density(state: State) -> float:
     return state.log_density
 
 
-def _asked_for(target: Target, here: Terms) -> list[Terms]:
+def _asked_for(target: Target, here: Terms, form: str) -> list[Terms]:
     """The models with one interaction more of those that are asked for most."""
     asked = target.answers.asked_for(here, target.fit(here).theta)
-    joined = (_joined(here, a, b, target.form) for a, b in asked)
+    joined = (_joined(here, a, b, form) for a, b in asked)
     return [each for each in joined if each is not None][:_TRIES]
 
 

@@ -39,6 +39,7 @@ EVIDENCES = ("laplace", "bic", "likelihood")
 LEVEL = 4.0  # of the spread: the standard deviation of an unknown constant
 _LENGTH = 0.35  # of a range, times the root of how many dimensions a term has: see `hyper/defaults`
 _LENGTHS, _VARIANCES = 1.0, 2.0  # standard deviations of log lengthscales and log variances under the prior
+_LITTLE = 6.0  # that of log variances of single dimensions below their middle: one may do next to nothing
 _REACH = 6.0  # standard deviations of the prior that a search may go: beyond, doubles fail
 _WITHIN = 0.9  # of that, where it may begin
 _WORST = 1e10  # what counts for a theta at which the matrix is not positive
@@ -139,6 +140,13 @@ class Additively:
         spreads = (np.full(len(sizes), _LENGTHS), np.full(len(terms), _VARIANCES), self.expected.spread)
         return mean, np.concatenate(spreads)
 
+    def _below(self, terms: Terms) -> Array:
+        """Standard deviations of theta below the middle of its prior: other than above for the variance of a dimension
+        alone, which may do next to nothing. Terms of several are there because they do something."""
+        spread = self.usual(terms)[1].copy()
+        spread[[self.dimensions + g for g, term in enumerate(terms) if len(term) == 1]] = _LITTLE
+        return spread
+
     def _free(self, terms: Terms) -> Index:
         """Which free number each entry of theta is: lengthscales may be tied together in a term."""
         if not self.shared:
@@ -180,8 +188,11 @@ class Additively:
         factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
                                      overwrite_a=1)  # fmt: skip
         mean, spread = self.usual(terms)
-        off = (theta - mean) / spread
-        prior = -0.5 * float(off @ off) - float(np.log(spread).sum()) - 0.5 * len(theta) * _LOG_2PI
+        low = self._below(terms)
+        here = np.where(theta < mean, low, spread)
+        off = (theta - mean) / here
+        # Two halves of normal densities that meet in the middle.
+        prior = -0.5 * float(off @ off) - float(np.log(0.5 * (low + spread)).sum()) - 0.5 * len(theta) * _LOG_2PI
         if info:
             return -np.inf, np.zeros_like(theta), -np.inf
         alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
@@ -195,7 +206,7 @@ class Additively:
         by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0)
         by_variance = variances * (matmul(k, pull) + along.sum())
         by_noise = 2.0 * noises * np.bincount(self.own + 1, along, minlength=len(noises) + 1)[1:]
-        slope = np.concatenate([by_length, by_variance, by_noise]) - off / spread
+        slope = np.concatenate([by_length, by_variance, by_noise]) - off / here
         return value + prior, slope, value
 
     def _correlations(self, scaled: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -237,11 +248,11 @@ class Additively:
 
         The density has several hills, of much noise, of short and of long waves. A search climbs from the best of
         `starts`, from typical values and from short waves. One that is not wide, because a neighbour had a wide one,
-        begins once where answers are many, from the best of all.
+        leaves out the last, and begins once where answers are many, from the best of all.
         """
         begins = [self._highest(terms, [self._within(terms, each) for each in starts])] if starts else []
         if wide or len(self.y) <= _MANY:
-            begins += [self._highest(terms, self._usual_begins(terms)), self._short_waves(terms)]
+            begins += [self._highest(terms, self._usual_begins(terms)), *([self._short_waves(terms)] if wide else [])]
         else:
             begins = [self._highest(terms, [*begins, Begin(self.usual(terms)[0])])]
         theta, density = max((self._climb(terms, each) for each in begins), key=lambda found: found[1])
@@ -345,7 +356,8 @@ class Additively:
         if info:
             raise NumericalError("the covariance of the answers is not positive: check the noise stated")
         by_square = weights(np.ones_like(k))[0] * variances[:, None]  # ∂K/∂s of each term
-        free, spread = self._free(terms), self.usual(terms)[1]
+        free, (mean, above) = self._free(terms), self.usual(terms)
+        spread = np.where(theta < mean, self._below(terms), above)
         slopes = [-2.0 * matmul(scaled[:, d][None], by_square)[0] * self.squares[d] for d in range(D)]
         rows = [*((each, 0.0) for each in slopes), *((v * each, v) for v, each in zip(variances, k, strict=True))]
         rows += [(None, np.where(self.own == q, 2.0 * noise, 0.0)) for q, noise in enumerate(noises)]

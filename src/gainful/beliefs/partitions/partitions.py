@@ -51,7 +51,7 @@ class Progress(NamedTuple):
     log_likelihood: float
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """How answers are read, what the chain visits, where it begins, and how many steps do not count."""
 
     reading: Reading
@@ -210,13 +210,13 @@ class Partitions(Learner):
                 known[terms] = reading.theta(terms, posterior.kernel.parameters, parameters)
         return Target(reading.explained(data), self.form, self.prior, self.moves == "split-merge", known)
 
-    def _begun(self, data: Data, instruments: Used, start: Start) -> _Begun:
+    def _begun(self, data: Data, instruments: Used, start: Start) -> Begun:
         """Where the chain begins; of profiles that are not stated, with the one that is more probable there."""
         found = []
         for profile in _RIVALS if self.profile == _LEARNED else (self.profile,):
             reading, seen = self._reading(data, instruments, profile)
             target = self._target(reading, seen, start)
-            found.append(_Begun(reading, target, *self._first(target, start)))
+            found.append(Begun(reading, target, *self._first(target, start)))
             if not seen.layout.gaussian:
                 break  # a search by EP's evidence is dear
         return max(found, key=lambda each: each.state.log_density)
@@ -236,7 +236,7 @@ class Partitions(Learner):
             begins.append(chain.init(target, together(D)))
         return max(begins, key=lambda each: each.log_density), self.burn
 
-    def _followed(self, begun: _Begun, rng: np.random.Generator) -> Iterator[Progress]:
+    def _followed(self, begun: Begun, rng: np.random.Generator) -> Iterator[Progress]:
         target, state = begun.target, begun.state
         if self.given is not None:
             yield self._at(target, 1, 1, Info(state.terms, True, 1), None)
@@ -263,7 +263,7 @@ class Partitions(Learner):
         target.fit(here)
         return Progress(done, steps, info, here, target.log_likelihood(here))
 
-    def _parts(self, begun: _Begun, visited: Counter[Terms], last: Terms) -> Parts:
+    def _parts(self, begun: Begun, visited: Counter[Terms], last: Terms) -> Parts:
         """Each model once, the one where the chain ended first. What it weighs before the answers count is such that
         with them it weighs as often as it was visited."""
         reading, target = begun.reading, begun.target
