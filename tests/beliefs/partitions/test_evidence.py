@@ -36,6 +36,18 @@ def test_slopes_are_those_of_differences(terms, profile):
     np.testing.assert_allclose(slope, by_hand, rtol=1e-5, atol=1e-5)
 
 
+def test_terms_vary_by_as_much_as_is_expected_of_them():
+    """v (1 − mean correlation between places in the cube), by a million pairs of places: a term's share, roughly."""
+    given, rng = answers(), np.random.default_rng(0)
+    for length in (0.1, 0.35, 1.0, 4.0):
+        for terms in TERMS[:3]:
+            middle, _ = given.expected_variances(terms, np.full(3, np.log(length)))
+            for term, log_variance in zip(terms, middle, strict=True):
+                squares = np.square(rng.random((200_000, len(term))) - rng.random((200_000, len(term)))).sum(axis=1)
+                share = np.exp(log_variance) * (1.0 - np.mean(np.exp(-0.5 * squares / length**2)))
+                assert share == pytest.approx(1.0 / len(terms), rel=0.35)
+
+
 @pytest.mark.parametrize("terms", TERMS)
 def test_it_is_the_evidence_of_the_gp_in_the_users_units(terms):
     rng = np.random.default_rng(2)
@@ -58,7 +70,7 @@ def test_the_curvature_is_the_expected_one(shared):
     """The average of −∂²log p(y | θ) over answers y that the model itself makes: half of the trace, for a normal."""
     terms = ((0, 2), (1,))
     given = answers(shared=shared)
-    theta = given.usual(terms)[0]
+    theta = given.usual(terms)[0] + 0.2
     free = given._free(terms)
 
     def matrix(t):
@@ -73,7 +85,10 @@ def test_the_curvature_is_the_expected_one(shared):
     moves = [(free == i).astype(float) for i in range(len(base))]
     slopes = [(matrix(theta + h * m) - matrix(theta - h * m)) / (2 * h) for m in moves]
     by_hand = np.array([[0.5 * np.trace(inverse @ a @ inverse @ b) for b in slopes] for a in slopes])
-    by_hand += np.diag(np.bincount(free, given.usual(terms)[1] ** -2.0))
+    pulls = np.array(
+        [(given._off(terms, theta + h * m)[0] - given._off(terms, theta - h * m)[0]) / (2 * h) for m in moves]
+    )
+    by_hand += pulls @ pulls.T  # of the prior, whose middle moves
     np.testing.assert_allclose(given.curvature(terms, theta), by_hand, rtol=1e-4, atol=1e-4)  # of single precision
 
 
@@ -92,7 +107,10 @@ def test_models_are_weighed_against_each_other_as_the_integral_does():
         # The prior has two halves: as many draws on each side as it is wide.
         upper = rng.random((3_000, len(mean))) < above / (above + below)
         z = np.abs(rng.normal(size=upper.shape))
-        logs = [given.log_likelihood(terms, t) for t in mean + np.where(upper, above * z, -below * z)]
+        drawn = mean + np.where(upper, above * z, -below * z)
+        for theta in drawn:  # variances are those that go with the lengthscales
+            theta[3 : 3 + len(terms)] += given.expected_variances(terms, theta[:3])[0] - mean[3 : 3 + len(terms)]
+        logs = [given.log_likelihood(terms, t) for t in drawn]
         apart.append(given.fit(terms).log_evidence - float(logsumexp(logs) - np.log(len(logs))))
     assert np.ptp(apart) < 1.0
     assert max(np.abs(apart)) < 1.0

@@ -2,7 +2,7 @@
 
 In units in which every dimension is one wide and the answers spread by one, theta holds the logarithms of a lengthscale
 for each dimension, of a variance for each term, and of a noise for each instrument that states none, all with normal
-priors. At the most probable theta
+priors or halves of them. At the most probable theta
 
     laplace      log p(y, θ̂) + ½ P log 2π − ½ log |F|,   F_ij = ½ tr(K⁻¹ ∂_iK K⁻¹ ∂_jK) + prior precision
     bic          log p(y | θ̂) − ½ P log n
@@ -134,11 +134,32 @@ class Additively:
     def _prior(self, terms: Terms) -> tuple[Array, Array]:
         members = self.members(terms)
         sizes = members.T @ members.sum(axis=1) / members.sum(axis=0)
-        mean = np.concatenate([
-            np.log(_LENGTH) + 0.5 * np.log(sizes), np.full(len(terms), -np.log(len(terms))), self.expected.noise
-        ])  # fmt: skip
+        lengths = np.log(_LENGTH) + 0.5 * np.log(sizes)
+        mean = np.concatenate([lengths, self.expected_variances(terms, lengths)[0], self.expected.noise])
         spreads = (np.full(len(sizes), _LENGTHS), np.full(len(terms), _VARIANCES), self.expected.spread)
         return mean, np.concatenate(spreads)
+
+    def expected_variances(self, terms: Terms, lengths: Array) -> tuple[Array, Array]:
+        """The middle of the prior of log variances given log lengthscales, (G,), and its slope, (G, D).
+
+        Terms share the variance that answers have within the ranges. Of a term it is v (1 − Π_d h_d), where h_d is the
+        mean correlation along a dimension, near 12 l²/(1 + 12 l²): what is smooth, a trend say, is a small stretch of a
+        long and high wave, and that alone makes it no less probable.
+        """
+        members, wide = self.members(terms), 12.0 * np.exp(2.0 * lengths)
+        logs = matmul(members, np.log(wide / (1.0 + wide))[:, None])[:, 0]
+        left = -np.expm1(logs)
+        slopes = members * (2.0 / (1.0 + wide)) * (np.exp(logs) / left)[:, None]
+        return -np.log(len(terms)) - np.log(left), slopes
+
+    def _off(self, terms: Terms, theta: Array) -> tuple[Array, Array, Array]:
+        """How far theta is from the middle of its prior, in standard deviations there; the latter; and how the middle
+        of log variances moves with log lengthscales, (G, D)."""
+        (mean, above), D, G = self.usual(terms), self.dimensions, len(terms)
+        middle, slopes = self.expected_variances(terms, theta[:D])
+        mean = np.concatenate([mean[:D], middle, mean[D + G :]])
+        here = np.where(theta < mean, self._below(terms), above)
+        return (theta - mean) / here, here, slopes
 
     def _below(self, terms: Terms) -> Array:
         """Standard deviations of theta below the middle of its prior: other than above for the variance of a dimension
@@ -187,12 +208,10 @@ class Additively:
         k, weights = self._correlations(scaled)
         factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
                                      overwrite_a=1)  # fmt: skip
-        mean, spread = self.usual(terms)
-        low = self._below(terms)
-        here = np.where(theta < mean, low, spread)
-        off = (theta - mean) / here
+        off, here, moved = self._off(terms, theta)
         # Two halves of normal densities that meet in the middle.
-        prior = -0.5 * float(off @ off) - float(np.log(0.5 * (low + spread)).sum()) - 0.5 * len(theta) * _LOG_2PI
+        width = 0.5 * (self._below(terms) + self.usual(terms)[1])
+        prior = -0.5 * float(off @ off) - float(np.log(width).sum()) - 0.5 * len(theta) * _LOG_2PI
         if info:
             return -np.inf, np.zeros_like(theta), -np.inf
         alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
@@ -203,7 +222,7 @@ class Additively:
         pull = alpha[i] * alpha[j] - inverse.ravel()[flat]
         along = 0.5 * (alpha**2 - np.diagonal(inverse))
         slopes = matmul(weights(pull), self.squares.T)
-        by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0)
+        by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0) + (off / here)[D : D + G] @ moved
         by_variance = variances * (matmul(k, pull) + along.sum())
         by_noise = 2.0 * noises * np.bincount(self.own + 1, along, minlength=len(noises) + 1)[1:]
         slope = np.concatenate([by_length, by_variance, by_noise]) - off / here
@@ -356,8 +375,7 @@ class Additively:
         if info:
             raise NumericalError("the covariance of the answers is not positive: check the noise stated")
         by_square = weights(np.ones_like(k))[0] * variances[:, None]  # ∂K/∂s of each term
-        free, (mean, above) = self._free(terms), self.usual(terms)
-        spread = np.where(theta < mean, self._below(terms), above)
+        free, (_, here, moved) = self._free(terms), self._off(terms, theta)
         slopes = [-2.0 * matmul(scaled[:, d][None], by_square)[0] * self.squares[d] for d in range(D)]
         rows = [*((each, 0.0) for each in slopes), *((v * each, v) for v, each in zip(variances, k, strict=True))]
         rows += [(None, np.where(self.own == q, 2.0 * noise, 0.0)) for q, noise in enumerate(noises)]
@@ -365,7 +383,11 @@ class Additively:
         for i, (lower, diagonal) in zip(free, rows, strict=True):
             tied[i] += self._whitened(half, lower, diagonal)
         # Where lengthscales are tied, each keeps its prior: the free number is pulled by all of them.
-        return 0.5 * np.asarray(tied @ tied.T, dtype=np.float64) + np.diag(np.bincount(free, spread**-2.0))
+        pulls = np.diag(1.0 / here)
+        pulls[D : D + G, :D] -= moved / here[D : D + G, None]
+        by_free = np.zeros((len(here), len(tied)))
+        np.add.at(by_free.T, free, pulls.T)
+        return 0.5 * np.asarray(tied @ tied.T, dtype=np.float64) + by_free.T @ by_free
 
     def _whitened(self, factor: Single, lower: Array | None, diagonal: Array | float) -> Single:
         """L⁻¹ ∂K L⁻ᵀ by rows, for K = L Lᵀ = UᵀU, in single precision: of a curvature four digits are enough."""
