@@ -239,3 +239,16 @@ def test_clones_and_pickles_are_the_same_model(model: Any) -> None:
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
     assert again.log_evidence_ == fitted.log_evidence_
+
+
+def test_an_engine_takes_the_answers():
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 2))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.05 * rng.normal(size=80)
+    exact, near = (GPRegressor(learn=False, engine=each).fit(X, y) for each in ("auto", gf.Vecchia(80)))
+    np.testing.assert_allclose(near.predict(X), exact.predict(X), atol=1e-7)
+    assert exact.posterior_.behind is None
+    assert near.posterior_.behind is not None
+    for engine, more in (("fast", {}), (gf.EP(), {}), (gf.Inducing(10), {"inference": gf.EP()})):
+        with pytest.raises(gf.InvalidInput, match="engine"):
+            GPClassifier(engine=engine, **more).fit(X, y > 0.5)

@@ -65,6 +65,7 @@ class _Estimator(BaseEstimator):
     starts: int = 4
     learn: bool = True
     random_state: RandomState = 0
+    engine: Engine | str = "auto"
 
     n_features_in_: int = field(init=False)
 
@@ -74,6 +75,11 @@ class _Estimator(BaseEstimator):
 
     def _learned(self, data: Data, inference: Inference | Engine | None, rng: np.random.Generator) -> _Learned:
         """Learn the hyperparameters or keep them, and condition on the data."""
+        if self.engine != "auto":
+            fine = isinstance(self.engine, Engine) and inference is None
+            words = "auto, or an engine such as Vecchia(30), beside inference=None"
+            require(fine, "engine", words, self.engine, "auto takes numbers exactly as far as memory goes")
+            inference = self.engine  # type: ignore[assignment]
         kernel = _default_kernel(data) if self.kernel is None else self.kernel
         gp = GP(kernel, Zero() if self.mean is None else self.mean)
         if not self.learn:
@@ -88,7 +94,8 @@ class GPRegressor(RegressorMixin, _Estimator):
 
     `kernel` None is SE with one lengthscale per feature, or one for all of them when there are more than 10; `mean`
     None is zero. With `learn`, their parameters and the noise become the most probable ones under `priors`, searched
-    from the given values and from `starts` − 1 draws (see `gainful.fit`); without, they stay as given.
+    from the given values and from `starts` − 1 draws (see `gainful.fit`); without, they stay as given. `engine` is what
+    takes many answers: "auto", or one of gainful's engines.
 
     With `normalize`, y is first shifted and scaled to mean 0 and standard deviation 1: `kernel`, `mean`, `noise` and
     `priors` are then in units of y's standard deviation, and so are `gp_`, `posterior_` and `fitted_`. Predictions,
@@ -157,7 +164,7 @@ class GPClassifier(ClassifierMixin, _Estimator):
     """P(second class | x) = guess + (1 − guess − lapse) Φ(f(x)) with f ~ GP(mean, kernel).
 
     More than two classes: one such function per class against all others, and their probabilities divided by their sum.
-    `kernel`, `mean`, `priors`, `starts` and `learn` are those of `GPRegressor`; `guess` and `lapse` stay as given
+    `kernel`, `mean`, `priors`, `starts`, `learn` and `engine` are those of `GPRegressor`; `guess` and `lapse` stay as given
     unless `priors` names them ("Binary.guess"); `inference` None is EP.
 
     After `fit`: `classes_`, `gp_`, `posterior_`, `fitted_` (None without `learn`), `log_evidence_`, `n_features_in_`.

@@ -15,8 +15,10 @@ from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput, NumericalError
 from gainful.hyper.problem import Problem
+from gainful.hyper.progress import Stage, Stages
 from gainful.inference.engines.base import Engine
 from gainful.inference.engines.choosing import FEW
+from gainful.inference.engines.dense import Dense
 from gainful.inference.ep import EP
 from gainful.inference.evidence import UNSETTLED, Start
 from gainful.inference.posterior import Posterior, solve
@@ -116,26 +118,39 @@ def fit(
 def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
     """The search of many answers: from every start on a few of them, then on four times as many at a time from where
     the last one ended, up to all. A step on all costs as much as the whole search on a few."""
-    count, some = FIRST, list(begins)
-    while True:
-        here = problem if count >= len(problem.data) else replace(problem, data=problem.data.thinned(count, rng))
-        first, last = count == FIRST, here is problem
-        found = climb(here, some, _ENOUGH if first else _STAGED, 200 if first else _LAST if last else _STEPS)
-        if last:
-            return found
-        some, count = [found[0][1][problem.free]], min(4 * count, len(problem.data))
+    counts = [FIRST]
+    while counts[-1] < len(problem.data):
+        counts.append(min(4 * counts[-1], len(problem.data)))
+    some, stages = list(begins), Stages(_stages(problem, counts))
+    for count in counts:
+        here = problem if count == len(problem.data) else replace(problem, data=problem.data.thinned(count, rng))
+        enough = _ENOUGH if count == FIRST else _STAGED
+        found = climb(here, some, enough, stages.begin().steps, stages)
+        some = [found[0][1][problem.free]]
+    return found
+
+
+def _stages(problem: Problem, counts: list[int]) -> list[Stage]:
+    """The stages on so many answers. A step of exact inference costs N³, of all else about N."""
+    method = problem.inference
+    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense) else 3
+    last = len(counts) - 1
+    most = [200 if i == 0 else _LAST if i == last else _STEPS for i in range(len(counts))]
+    return [Stage(count, steps, float(count) ** power) for count, steps in zip(counts, most, strict=True)]
 
 
 Found = tuple[float, Array, bool, str]
 
 
-def climb(problem: Problem, begins: Iterable[Array], enough: float, most: int = 200) -> list[Found]:
+def climb(
+    problem: Problem, begins: Iterable[Array], enough: float, most: int = 200, stages: Stages | None = None
+) -> list[Found]:  # fmt: skip
     """Where the searches from each of these free parts of theta end, best first; two steps that gain no more than
-    `enough`, relative to log p(answers, theta), are the last, or so many."""
+    `enough`, relative to log p(answers, theta), are the last, or so many. `stages` is told of every step."""
     found: list[Found] = []
     for start in begins:
         best = max((each[0] for each in found), default=-np.inf)
-        found.append(_search(problem, start, best, enough, most))
+        found.append(_search(problem, start, best, enough, most, stages))
     found = [each for each in found if np.isfinite(each[0])]
     if not found:
         raise NumericalError(
@@ -145,7 +160,9 @@ def climb(problem: Problem, begins: Iterable[Array], enough: float, most: int = 
     return sorted(found, key=lambda each: -each[0])
 
 
-def _search(problem: Problem, start: Array, best: float, satisfied: float, most: int) -> Found:
+def _search(
+    problem: Problem, start: Array, best: float, satisfied: float, most: int, stages: Stages | None = None
+) -> Found:  # fmt: skip
     """One start: the density reached, theta there, whether the search was satisfied, and what it says of itself.
 
     A start that slows down below `best`, what another has reached, is not followed to the end.
@@ -186,6 +203,8 @@ def _search(problem: Problem, start: Array, best: float, satisfied: float, most:
         nonlocal gains, value, enough
         now = float(intermediate_result.fun) * size
         gains, value = (gains[1], value - now), now
+        if stages is not None:
+            stages.step(-now)
         enough = max(gains) <= (_SLOW if -now < best + _SLOW else satisfied * max(abs(now), 1.0))
         if enough:
             raise StopIteration
