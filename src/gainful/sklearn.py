@@ -164,8 +164,8 @@ class GPClassifier(ClassifierMixin, _Estimator):
     """P(second class | x) = guess + (1 − guess − lapse) Φ(f(x)) with f ~ GP(mean, kernel).
 
     More than two classes: one such function per class against all others, and their probabilities divided by their sum.
-    `kernel`, `mean`, `priors`, `starts`, `learn` and `engine` are those of `GPRegressor`; `guess` and `lapse` stay as given
-    unless `priors` names them ("Binary.guess"); `inference` None is EP.
+    `kernel`, `mean`, `priors`, `starts`, `learn` and `engine` are those of `GPRegressor`; `guess` and `lapse` stay as
+    given unless `priors` names them ("Binary.guess"); `inference` None is EP.
 
     After `fit`: `classes_`, `gp_`, `posterior_`, `fitted_` (None without `learn`), `log_evidence_`, `n_features_in_`.
     With more than two classes `gp_`, `posterior_` and `fitted_` are tuples with one entry per class, and

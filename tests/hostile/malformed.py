@@ -622,7 +622,8 @@ def _outside() -> None:
          random_state=("nothing", 0), also={"random_state": {"0", "int64(3)", "None"}})  # fmt: skip
     case("GPRegressor options", lambda **o: GPRegressor(**o).fit(X, y), kernel=("kernel", gf.SE()),
          mean=("none", gf.Zero()), noise=("noise", 0.1), starts=("count", 1), priors=("none", gf.Flat()),
-         engine=("nothing", "auto"), random_state=("nothing", 0), also={"kernel": {"None"}, "random_state": {"0", "int64(3)", "None"}})  # fmt: skip
+         engine=("nothing", "auto"), random_state=("nothing", 0),
+         also={"kernel": {"None"}, "random_state": {"0", "int64(3)", "None"}})  # fmt: skip
     case("GPClassifier.fit", lambda X, y: GPClassifier(**fast).fit(X, y), X=("some places", X),
          y=("numbers", [True, False, True]), also={
              "X": {"frame turned", "one column", *bools},

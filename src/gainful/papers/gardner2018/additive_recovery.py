@@ -13,7 +13,8 @@ the chain has not come far enough, and elsewhere the data do not say.
 Two hundred steps from the model in which all act together, each of which proposes and evaluates one model (one that was
 met before is not fitted again): as published, with one lengthscale for each block and splits and merges alone; and with
 gainful's own settings, in which dimensions have their own lengthscales, single ones change blocks, and the chain begins
-where the answers ask for interactions: some twenty models, which are not among the two hundred. The bag has two hundred partitions drawn by chance, and is where the best of them is.
+where the answers ask for interactions: some twenty models, which are not among the two hundred. The bag has two
+hundred partitions drawn by chance, and is where the best of them is.
 
 What was printed is 1 − log p(y | M)/log p(y | M*), M* the true partition with fitted parameters. It is no measure of
 distance: in other units of y both logarithms move by the same amount and the ratio moves at will, it explodes where
