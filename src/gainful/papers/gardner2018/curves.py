@@ -136,8 +136,9 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
 
     looks = {"paired": ("#0072B2", "-"), "single": ("#D55E00", "--"), "random": ("#7F7F7F", ":")}
     sheet = Figure(figsize=(10, 3.8), layout="constrained")
+    panels = sheet.subplots(1, 2)
     for axes, measure, best, label in zip(
-        sheet.subplots(1, 2), ("likelihood", "density"), ("best", "best density"),
+        panels, ("likelihood", "density"), ("best", "best density"),
         ("mean log likelihood of an answer (nats)", "log density of the mean found, under the truth"), strict=True,
     ):  # fmt: skip
         for method, (colour, line) in looks.items():
@@ -152,7 +153,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
         if measure == "density":
             low = float(np.quantile(_curves(rows, "paired", measure), 0.1))
             axes.set_ylim(low, limit + 0.1 * (limit - low))
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    panels[0].legend(frameon=False, fontsize=8, loc="lower right")
     sheet.savefig(folder / "curves.png", dpi=130)
     return [folder / "curves.png"]
 

@@ -12,7 +12,9 @@ spread of 4 dB, which no model here expects.
 
 Hyperparameters are integrated by points about their mode, where the text has one Gaussian (MGP), and evidences are
 Laplace's, corrected by importance. Answers enter by EP; by Laplace, as in the text, models weigh the same to 0.001, and
-a tone takes three times as long.
+a tone takes three times as long. The truth is found by EP as well: by Laplace, a test that begins with five tones that
+are heard may go on with the loudest one a hundred times, whose answer it never learns to expect, and what it believes
+then is no ear (10 of 100 people; of 71 notches found, 29 not, most were these).
 """
 
 from __future__ import annotations
@@ -107,8 +109,8 @@ def _believed(number: int) -> gf.Posterior:
         answers += (rng.random(len(X) - len(answers)) < chance(X[len(answers) :])).astype(float).tolist()
         data = gf.Data().add(TONE, X, answers)
         if posterior is None or len(X) % 10 == 0:
-            gp = gf.fit(healthy(), data, inference=gf.Laplace()).gp
-        posterior = gp.condition(data, inference=gf.Laplace())
+            gp = gf.fit(healthy(), data).gp
+        posterior = gp.condition(data)
         if len(X) == _STAGE:
             return posterior
         asked.append(_pool()[int(np.argmax(gf.information(posterior, TONE, _pool())))])
@@ -190,6 +192,11 @@ def _first_sure(rows: list[Row]) -> dict[tuple[int, int], int]:
     return found
 
 
+def _of_compared(rows: list[Row]) -> list[Row]:
+    """Those of the people whom every method has tested."""
+    return [row for row in rows if row["person"] < _COMPARED]
+
+
 def _claims(rows: list[Row]) -> list[Claim]:
     out = []
     for kind in _KINDS:
@@ -205,11 +212,11 @@ def _claims(rows: list[Row]) -> list[Claim]:
         if kind == "notched":
             out.append(Claim(words, "rarely more than 15 chosen", middle, middle, middle, middle <= 15.0))
         for method in _METHODS[1:]:
-            last = select(rows, kind=kind, truth="posterior", repetition=0, after=tones)
+            last = _of_compared(select(rows, kind=kind, truth="posterior", repetition=0, after=tones))
             gap = paired_difference(*pairs(last, "probability", {"method": "BAMS"}, {"method": method}, by=["person"]))
             words = f"{kind}: probability of the right model after {tones} tones, BAMS minus {method}"
             out.append(Claim(words, "higher", gap.value, gap.low, gap.high, gap.high > 0.0))
-    own = select(rows, kind="notched", truth="posterior", repetition=0)
+    own = _of_compared(select(rows, kind="notched", truth="posterior", repetition=0))
     early = [row for row in own if _FIRST < row["after"] <= _FIRST + _EARLY]
     for words, more, less in (
         (f"the first {_EARLY} chosen tones are louder by BAMS than by BALD (dB)", "BAMS", "BALD"),
@@ -238,7 +245,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
     panels = sheet.subplots(1, 3)
     for axes, kind in zip(panels, _KINDS, strict=False):
         for method, (colour, line) in looks.items():
-            own = select(rows, kind=kind, truth="posterior", method=method)
+            own = _of_compared(select(rows, kind=kind, truth="posterior", method=method))
             at = sorted({row["after"] for row in own})
             middle = [float(np.mean([row["probability"] for row in own if row["after"] == n])) for n in at]
             axes.plot(at, middle, color=colour, ls=line, lw=1.6, label=method)
@@ -246,7 +253,7 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
         axes.set(xlabel="tones", ylabel="probability of the right model", title=f"{kind} ears", ylim=(0.0, 1.02))
     last = panels[2]
     for method, mark in (("BAMS", "o"), ("BALD", "s")):
-        own = select(rows, kind="notched", truth="posterior", method=method, repetition=0)
+        own = _of_compared(select(rows, kind="notched", truth="posterior", method=method, repetition=0))
         some = [row for row in own if _FIRST < row["after"] <= _FIRST + _EARLY]
         hertz = [2.0 ** row["octave"] for row in some]
         last.plot(hertz, [row["level"] for row in some], mark, color=looks[method][0], ms=4, alpha=0.6, mfc="none",
