@@ -14,7 +14,7 @@ Hyperparameters are integrated by points about their mode, where the text has on
 Laplace's, corrected by importance. Answers enter by EP; by Laplace, as in the text, models weigh the same to 0.001, and
 a tone takes three times as long. The truth is found by EP as well: by Laplace, a test that begins with five tones that
 are heard may go on with the loudest one a hundred times, whose answer it never learns to expect, and what it believes
-then is no ear (10 of 100 people; of 71 notches found, 29 not, most were these).
+then is no ear. With such truths 71 of 100 notches were found, and ten of the others were believed to be none.
 """
 
 from __future__ import annotations
