@@ -40,7 +40,8 @@ def test_a_small_run_measures_every_method_and_says_what_it_found(data_folder, t
     assert {row["method"] for row in rows} == methods
     assert all(row["error"] >= 0.0 for row in rows)
     claims = real.EXPERIMENT.claims(rows)
-    assert len(claims) == 24
+    assert len(claims) == 44
+    assert sum("on the same ears" in claim.statement for claim in claims) == 4 * 5
     assert sum("staircase" in claim.statement for claim in claims) == 4
     (figure,) = real.EXPERIMENT.figures(rows, tmp_path)
     assert figure.stat().st_size > 10_000

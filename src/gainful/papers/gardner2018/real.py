@@ -32,8 +32,8 @@ from gainful.hearing import (
     hughson_westlake,
 )
 from gainful.lab import Claim, Experiment, Row, Setting
-from gainful.lab.statistics import Estimate, mean
-from gainful.lab.table import select
+from gainful.lab.statistics import Estimate, mean, paired_difference
+from gainful.lab.table import pairs, select
 from gainful.papers.gardner2018.ears import FILE, people
 
 __all__ = ["EXPERIMENT", "listener"]
@@ -44,6 +44,11 @@ _EARS, _OTHERS, _TONES = 250, 25, 60  # ears of each kind, and those of them tha
 _SEVERAL, _TRIALS, _BOTH = {2: 20, 3: 10}, 36, (25, 70)  # ears by tones in a trial; people and tones for both ears
 _LOOKS = (0, *range(2, 41, 2), 45, 50, 55, 60, 65, 70)
 _LEVEL, _SURE = 0.9, 0.95
+_EARLY = 20  # tones, after which methods are compared
+_CALLED = {
+    "library": "Bayes over a library of ears", "one by one": "frequencies one by one", "chance": "random tones",
+    "uncertainty": "the most uncertain tones", "committee": "a committee's tones",
+}  # fmt: skip
 _NEVER = 9.0  # of its tones: not as long as was looked
 _WANTED = {("A", "any"): 8, ("A", "impaired"): 14, ("B", "any"): 16, ("B", "impaired"): 22}  # tones to below 5 dB
 
@@ -249,6 +254,7 @@ def _claims(rows: list[Row]) -> list[Claim]:
         tones = float(np.mean([row["after"] for row in stopped]))
         words = f"{setting}, {kind}: where the test stops, thresholds are within 5 dB 93 % of the time or more"
         out.append(Claim(words, None, kept.value, kept.low, kept.high, kept.high >= 0.93, f"After {tones:.0f} tones."))
+        out += _beside_others(f"{setting}, {kind}", here)
         out += _by_several(f"{setting}, {kind}", here)
         both = select(here, method="both ears")
         if both:
@@ -256,6 +262,20 @@ def _claims(rows: list[Row]) -> list[Claim]:
             at = mean([row["error"] for row in both if row["after"] == last])
             words = f"{setting}, {kind}: both ears to 3.5 dB within {_BOTH[1]} tones"
             out.append(Claim(words, None, at.value, at.low, at.high, at.value <= 3.5, f"After {last} tones."))
+    return out
+
+
+def _beside_others(words: str, here: list[Row]) -> list[Claim]:
+    """Errors after twenty tones and at the end, less those of other ways to test, on the ears that both have tested."""
+    out = []
+    for other in ("library", "one by one", "uncertainty", "committee", "chance"):
+        own = [row for row in here if row["repetition"] < _OTHERS]
+        looks = {row["after"] for row in select(own, method=other)}
+        for after in sorted(looks & {_EARLY, max(looks)}):
+            a, b = pairs(select(own, after=after), "error", {"method": "gainful"}, {"method": other}, ["repetition"])
+            gap = paired_difference(a, b)
+            said = f"{words}: error after {after} tones, minus that of {_CALLED[other]} on the same ears (dB)"
+            out.append(Claim(said, None, gap.value, gap.low, gap.high, gap.low <= 0.0))
     return out
 
 
@@ -309,8 +329,9 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
     }
     sheet = Figure(figsize=(10, 7), layout="constrained")
     panels = sheet.subplots(2, 2, sharex=True, sharey=True)
+    every = min(_OTHERS, _SEVERAL[2])  # ears that all have measured
     for axes, (setting, kind) in zip(panels.flat, _WANTED, strict=True):
-        here = select(rows, setting=setting, kind=kind)
+        here = [row for row in select(rows, setting=setting, kind=kind) if row["repetition"] < every]
         for method, (colour, mark, line) in looks.items():
             own = select(here, method=method)
             at = sorted({row["after"] for row in own})
