@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dynesty
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -188,14 +189,39 @@ def test_curves_of_three_methods_are_measured_and_compared(data_folder, tmp_path
     assert figure.stat().st_size > 10_000
 
 
+def _twenty_tones():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(8.0, 13.0, 20), rng.uniform(-10.0, 50.0, 20)])
+    return gf.Data().add(TONE, X, (rng.random(20) < _deaf_at_four_kilohertz(X)).astype(float))
+
+
+@pytest.mark.parametrize("model", [healthy, notched])
+def test_evidences_of_rival_models_are_those_of_nested_sampling(model):
+    """dynesty over four and seven hyperparameters; wanted within 0.3 nats."""
+    gp, data = model(), _twenty_tones()
+    priors = [gp.priors[name] for name in gp.names]
+
+    def log_likelihood(values):
+        one = gp.with_parameters(values)
+        return float(log_evidences([(one.mean, one.kernel, data)], EP())[0])
+
+    def prior(shares):
+        return np.array([each.quantile(float(share)) for each, share in zip(priors, shares, strict=True)])
+
+    sampler = dynesty.NestedSampler(
+        log_likelihood, prior, len(priors), nlive=60, sample="rwalk", bootstrap=0, rstate=np.random.default_rng(0)
+    )
+    sampler.run_nested(dlogz=0.1, print_progress=False)
+    exact, error = float(sampler.results.logz[-1]), float(sampler.results.logzerr[-1])
+    assert error < 0.25
+    assert gf.Models([gp]).condition(data).log_evidence == pytest.approx(exact, abs=0.3 + 2 * error)
+
+
 @pytest.mark.parametrize("model", [healthy, notched])
 def test_evidences_of_rival_models_are_those_of_draws_from_the_prior(model):
     """Four and seven hyperparameters integrated by brute force; the importance-corrected evidence is within 0.1 nats of
     it, plain Laplace within 0.3."""
-    rng = np.random.default_rng(3)
-    X = np.column_stack([rng.uniform(8.0, 13.0, 20), rng.uniform(-10.0, 50.0, 20)])
-    data = gf.Data().add(TONE, X, (rng.random(20) < _deaf_at_four_kilohertz(X)).astype(float))
-    gp = model()
+    gp, data, rng = model(), _twenty_tones(), np.random.default_rng(4)
     shares = rng.random((4000, len(gp.names)))
     values = np.column_stack([gp.priors[name].quantiles(shares[:, i]) for i, name in enumerate(gp.names)])
     drawn = [gp.with_parameters(value) for value in values]
