@@ -11,7 +11,7 @@ import gainful as gf
 from gainful.hyper.laplace import hyperposterior
 from gainful.inference.ep import EP
 from gainful.inference.evidence import log_evidences
-from gainful.papers.gardner2018 import agreement, curves, ears, notch, or_channel, pairs_of_tones, real
+from gainful.papers.gardner2018 import agreement, curves, ears, notch, notch_limit, or_channel, pairs_of_tones, real
 from gainful.papers.gardner2018.published_models import TONE, healthy, notched, tones
 
 
@@ -84,6 +84,34 @@ def test_tones_that_tell_models_apart_find_a_notch_and_its_absence():
     assert again == rows[:2]  # the same seed, the same tones
     absent = notch.follow(lambda X: ndtr((X[:, 1] - 5.0) / 4.0), "healthy", "BAMS", 11, 2)
     assert absent[-1]["probability"] > 0.8
+
+
+def test_ears_from_the_priors_have_their_levels_slopes_and_notches():
+    """Against what the priors say in closed form: levels of 8 ± √(8² + 6²) dB, and notches of 26 dB at 4.2 kHz."""
+
+    def thresholds(kind, octave):
+        at = np.column_stack([np.full(901, octave), np.linspace(-100.0, 200.0, 901)])
+        return np.array([np.interp(0.5, notch_limit.drawn_ear(kind, n)(at), at[:, 1]) for n in range(250)])
+
+    low = thresholds("healthy", 9.0)
+    assert np.mean(low) == pytest.approx(8.0, abs=3.0 * 10.0 / np.sqrt(250))
+    assert np.std(low) == pytest.approx(11.0, rel=0.2)
+    deep = thresholds("notched", np.log2(4200.0)) - thresholds("notched", 9.0)
+    assert 12.0 < np.mean(deep) < 26.0  # a notch is somewhere near, seldom just there
+    ear = notch_limit.drawn_ear("notched", 3)
+    assert np.array_equal(ear(tones(50)), notch_limit.drawn_ear("notched", 3)(tones(50)))
+
+
+def test_what_is_claimed_of_ears_from_the_priors_is_counted_from_the_rows(tmp_path):
+    rows = []
+    for person in range(4):
+        for kind in ("healthy", "notched"):
+            sure = 40 if person == 0 else 12
+            rows += _rows_of_a_notch(person, kind, "BAMS", lambda n, sure=sure: 0.995 if n >= sure else 0.005)
+    claims = {claim.statement: claim for claim in notch_limit.EXPERIMENT.claims(rows)}
+    assert claims["healthy: the right model has more than 0.99 within 30 tones"].measured == 0.75
+    assert claims["notched: the wrong model has more than 0.99 after 30 tones"].measured == 0.25
+    assert notch_limit.EXPERIMENT.figures(rows, tmp_path)[0].stat().st_size > 5_000
 
 
 @pytest.mark.parametrize("method", ["BALD", "uncertainty", "committee", "random"])

@@ -16,6 +16,7 @@ from gainful.papers.gardner2018 import (
     agreement,
     curves,
     notch,
+    notch_limit,
     or_channel,
     real,
 )
@@ -28,7 +29,7 @@ _MODULES = (
     *(approximation, artificial, benchmarks, preference),
     *(buoys, costs, dimensions, realestate),
     *(airline, grid, sbc, series),
-    *(agreement, curves, notch, or_channel, real),
+    *(agreement, curves, notch, notch_limit, or_channel, real),
     *(additive_completion, additive_none, additive_optimise, additive_recovery),
 )
 

@@ -36,12 +36,12 @@ from gainful.lab.table import column, pairs, select
 from gainful.papers.gardner2018.ears import FILE, people
 from gainful.papers.gardner2018.published_models import TONE, draw_notch, healthy, notched, tones
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["EXPERIMENT", "KINDS", "SURE", "TONES", "Chance", "first_sure", "follow"]
 
 Array = NDArray[np.float64]
 Chance = Callable[[Array], Array]
 
-_FIRST, _TONES, _SURE = 5, 30, 0.99
+_FIRST, TONES, SURE = 5, 30, 0.99
 _LISTENERS, _COMPARED, _PERSONS, _NOTCHES = 100, 15, 9, 3
 _DEEP = 45.0  # dB: of the prior that expects deeper notches
 _EARLY = 10  # chosen tones
@@ -50,7 +50,7 @@ _HEALTHY = 20.0  # dB HL at most
 _COLES = 10.0  # dB by which 3, 4 or 6 kHz are worse than lower and higher frequencies: a notch
 _NEAR = 300  # of the tones, those that few parts of each model like best
 _SOME = 300  # of the tones, those that uncertainty and a committee choose from
-_KINDS = ("healthy", "notched")
+KINDS = ("healthy", "notched")
 _METHODS = ("BAMS", "BALD", "uncertainty", "committee", "random")
 
 
@@ -61,14 +61,14 @@ def _pool() -> Array:
 
 def _settings(quick: bool) -> list[Setting]:
     if quick:
-        return [{"kind": kind, "truth": "posterior", "tones": 8, "person": 0, "repetition": 0} for kind in _KINDS]
+        return [{"kind": kind, "truth": "posterior", "tones": 8, "person": 0, "repetition": 0} for kind in KINDS]
     found = []
     for person in range(_LISTENERS):
         notches = _NOTCHES if person < _PERSONS else 1
         found += [("healthy", "posterior", person, 0), *(("notched", "posterior", person, n) for n in range(notches))]
         if person < _COMPARED:
-            found += [(kind, "curve", person, 0) for kind in _KINDS]
-    return [{"kind": k, "truth": t, "tones": _TONES, "person": p, "repetition": n} for k, t, p, n in found]
+            found += [(kind, "curve", person, 0) for kind in KINDS]
+    return [{"kind": k, "truth": t, "tones": TONES, "person": p, "repetition": n} for k, t, p, n in found]
 
 
 def _person(number: int) -> Listener:
@@ -183,12 +183,12 @@ def _choice(belief: gf.Belief, method: str, pool: Array, rng: np.random.Generato
     return int(some[np.argmax(goal.score(belief, TONE, pool[some]))])
 
 
-def _first_sure(rows: list[Row]) -> dict[tuple[int, int], int]:
+def first_sure(rows: list[Row]) -> dict[tuple[int, int], int]:
     """After how many tones each run was sure for the first time; more than there were where it never was."""
     found: dict[tuple[int, int], int] = {}
     for row in rows:
         key, late = (row["person"], row["repetition"]), row["tones"] + 1
-        found[key] = min(found.get(key, late), row["after"] if row["probability"] > _SURE else late)
+        found[key] = min(found.get(key, late), row["after"] if row["probability"] > SURE else late)
     return found
 
 
@@ -199,12 +199,12 @@ def _of_compared(rows: list[Row]) -> list[Row]:
 
 def _claims(rows: list[Row]) -> list[Claim]:
     out = []
-    for kind in _KINDS:
+    for kind in KINDS:
         here = select(rows, kind=kind, truth="posterior", method="BAMS")
         tones = here[0]["tones"]
-        first = np.array([n for (_, notch), n in _first_sure(here).items() if notch == 0])
+        first = np.array([n for (_, notch), n in first_sure(here).items() if notch == 0])
         sure = share(first <= tones)
-        words = f"{kind}: the right model has more than {_SURE:g} within {tones} tones"
+        words = f"{kind}: the right model has more than {SURE:g} within {tones} tones"
         note = f"In {int((first <= tones).sum())} of {len(first)} listeners; wanted in 95 of 100. Published: in all."
         out.append(Claim(words, "all", sure.value, sure.low, sure.high, sure.value >= 0.95, note))
         middle = float(np.median(first))
@@ -226,10 +226,10 @@ def _claims(rows: list[Row]) -> list[Claim]:
         levels = [[np.mean(column(early, "level", method=m, person=p)) for p in by] for m in (more, less)]
         gap = paired_difference(*(np.array(each, dtype=float) for each in levels))
         out.append(Claim(words, "louder", gap.value, gap.low, gap.high, gap.value > 0.0))
-    curves = {kind: _first_sure(select(rows, kind=kind, truth="curve", method="BAMS")) for kind in _KINDS}
+    curves = {kind: first_sure(select(rows, kind=kind, truth="curve", method="BAMS")) for kind in KINDS}
     if curves["notched"]:
-        shares = {kind: share([n <= _TONES for n in found.values()]) for kind, found in curves.items()}
-        both = share([n <= _TONES for found in curves.values() for n in found.values()])
+        shares = {kind: share([n <= TONES for n in found.values()]) for kind, found in curves.items()}
+        both = share([n <= TONES for found in curves.values() for n in found.values()])
         words = "real curves, with their kinks: the right model has more than 0.99 within 30 tones"
         note = ", ".join(f"{kind} {each.value:.0%} of {len(curves[kind])}" for kind, each in shares.items()) + "."
         out.append(Claim(words, None, both.value, both.low, both.high, True, note))
@@ -243,13 +243,13 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
              "committee": ("#E69F00", (0, (3, 1, 1, 1))), "random": ("#7F7F7F", ":")}  # fmt: skip
     sheet = Figure(figsize=(11, 3.8), layout="constrained")
     panels = sheet.subplots(1, 3)
-    for axes, kind in zip(panels, _KINDS, strict=False):
+    for axes, kind in zip(panels, KINDS, strict=False):
         for method, (colour, line) in looks.items():
             own = _of_compared(select(rows, kind=kind, truth="posterior", method=method))
             at = sorted({row["after"] for row in own})
             middle = [float(np.mean([row["probability"] for row in own if row["after"] == n])) for n in at]
             axes.plot(at, middle, color=colour, ls=line, lw=1.6, label=method)
-        axes.axhline(_SURE, color="#999999", lw=0.7)
+        axes.axhline(SURE, color="#999999", lw=0.7)
         axes.set(xlabel="tones", ylabel="probability of the right model", title=f"{kind} ears", ylim=(0.0, 1.02))
     last = panels[2]
     for method, mark in (("BAMS", "o"), ("BALD", "s")):
