@@ -25,6 +25,7 @@ KERNELS = [
     gf.SE(0.7) + gf.Linear() * gf.Periodic(1.0, 0.5),
     gf.CentredLinear(0.3, 2.0),
     gf.CentredLinear((0.3, -1.0, 2.0), 2.0),
+    gf.CentredLinear((0.3,), 2.0),  # one for all dimensions, however it is written
     gf.ChangePoint(gf.SE(0.7), gf.Linear(0.5), place=0.4, width=0.3, column=1),
     (2.0 * gf.SE(0.5)).on([0, 2]) + gf.SE((0.3, 0.4)).on([1, 2]) + 1.0,
     gf.Additive([(0, 2), (1,)], (0.5, 1.0, 2.0), (1.0, 3.0)),

@@ -84,7 +84,7 @@ class CentredLinear(Kernel):
 
     def _back(self, offsets: Array, own: float) -> Array:
         slopes = -self.variance * offsets
-        return np.concatenate([slopes if np.ndim(self.centre) else [slopes.sum()], [own]])
+        return np.concatenate([slopes if np.size(self.centre) > 1 else [slopes.sum()], [own]])
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: self.variance * matmul(G, self._off(Z))

@@ -107,10 +107,15 @@ class VecchiaBelief:
     @property
     def convergence(self) -> Convergence:
         """Exact where every reading is given all those before it; else what was done instead."""
-        N, m = self.sets.neighbours.shape
-        if m >= N - 1:
+        if self._complete:
             return Convergence(Result.EXACT)
+        N, m = self.sets.neighbours.shape
         return Convergence(Result.APPROXIMATED, note=f" by each of {N} readings given the {m} nearest before it")
+
+    @property
+    def _complete(self) -> bool:
+        N, m = self.sets.neighbours.shape
+        return m >= N - 1
 
     @cached_property
     def log_evidence(self) -> float:
@@ -207,7 +212,9 @@ class VecchiaBelief:
             none = np.zeros((len(X), 0))
             return Weighed(none.astype(np.int32), none, self.prior_mean(X), self.kernel.diag(X))
         ready, seen = self._ready, _seen(self.kernel, X)
-        neighbours = self._search(seen * self._scales, self.engine.neighbours)
+        # Where every reading is given all others, so is a place, which has one more of them.
+        most = len(ready.residual) if self._complete else self.engine.neighbours
+        neighbours = self._search(seen * self._scales, most)
         M, m = neighbours.shape
         weights, mean, variance = np.empty((M, m)), np.empty(M), np.empty(M)
         prior = self._inner.diag(seen)
