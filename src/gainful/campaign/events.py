@@ -386,7 +386,7 @@ class Fitted(Event):
         if self.failed is not None:
             return replace(state, basis=basis, stale=False)
         hyper = None if self.gp is None else Hyperparameters(self.gp, self.instruments or {})
-        known = replace(state.known, hyper=hyper)
+        known = replace(state.known, hyper=hyper, base=None)
         known.require_learned()
         return replace(state, known=known, basis=frozenset() if hyper is None else basis, stale=False)
 

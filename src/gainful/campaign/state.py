@@ -5,7 +5,7 @@ A State is a value. `state.after(event)` is the state after one more event; what
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -25,6 +25,7 @@ from gainful.data import Data, Query
 from gainful.errors import InvalidInput, JournalError
 from gainful.gp import GP
 from gainful.inference.belief import Belief
+from gainful.inference.engines.choosing import FEW
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument
 from gainful.process import Process
@@ -35,6 +36,7 @@ __all__ = ["Change", "Entry", "Hyperparameters", "Known", "State", "Status"]
 Array = NDArray[np.float64]
 
 _FEWEST = 2  # answers before anything is learned from them
+_MOST_LATER = 64  # answers that are added to a belief from many, before all are taken together again
 
 
 class Status(StrEnum):
@@ -81,6 +83,17 @@ class Known:
     told: tuple[Entry, ...] = ()
     hyper: Hyperparameters | None = None
     parts: Parts | None = None  # of a belief of several
+    base: Known | None = None  # some of the answers, many, from whose belief this one goes on
+
+    def with_told(self, told: tuple[Entry, ...]) -> Known:
+        """The same with other answers. Beyond some thousands the next few go on from the belief that there is."""
+        base = self if self.base is None and len(self.told) > FEW else self.base
+        if base is not None:
+            now = {entry.query.number: entry for entry in told}
+            grown = len(base.told) <= len(told) <= len(base.told) + _MOST_LATER
+            if not (grown and all(now.get(entry.query.number) is entry for entry in base.told)):
+                base = None
+        return replace(self, told=told, base=base)
 
     @cached_property
     def gp(self) -> Process:
@@ -110,18 +123,38 @@ class Known:
     @cached_property
     def data(self) -> Data:
         """The told answers, instrument by instrument, read by the instruments as they were designed."""
+        return self._data_of(self.told)
+
+    def _data_of(self, entries: Iterable[Entry]) -> Data:
         groups: dict[tuple[Instrument, tuple[int, ...]], list[Entry]] = {}
-        for entry in self.told:
+        for entry in entries:
             groups.setdefault((entry.query.instrument, entry.query.place.shape), []).append(entry)
         data = Data(names=column_names(self.design.places), output=self.design.output)
-        for (instrument, _), entries in groups.items():
-            data = data.add(instrument, np.stack([e.query.place for e in entries]), [e.answer for e in entries])
+        for (instrument, _), alike in groups.items():
+            data = data.add(instrument, np.stack([e.query.place for e in alike]), [e.answer for e in alike])
         return data
 
     @cached_property
+    def later(self) -> Data:
+        """Those of the answers that the base does not have."""
+        assert self.base is not None
+        before = {entry.query.number for entry in self.base.told}
+        return self._data_of(entry for entry in self.told if entry.query.number not in before)
+
+    @cached_property
     def belief(self) -> Posterior | Belief:
-        """From the model and all answers at once, never from an earlier belief: it does not matter how one got here."""
+        """From the model and all answers at once, never from an earlier belief: it does not matter how one got here.
+
+        Where there are so many that an engine takes them, the last few are added to what it made of the others; which
+        those are depends on the events alone.
+        """
         learner, instruments = self.design.learner, self.design.instruments
+        before = None if self.base is None else self.base.belief
+        if isinstance(before, Posterior):
+            own = {each: self.learned(each) for each in self.later.instruments}
+            return before.condition(self.later.with_instruments(own))
+        if type(before) is Belief:  # and not one that says more of itself
+            return before.condition(self.later)
         if learner is not None:
             parts = learner.typical(self.data, instruments) if self.parts is None else self.parts
             return learner.believe(parts, self.data, instruments)
@@ -257,7 +290,7 @@ class State:
         entries = list(self.entries)
         entries[number] = replace(self.entry(number, was), **changes)
         told = tuple(e for e in entries if e.status is Status.TOLD)
-        known = self.known if told == self.told else replace(self.known, told=told)
+        known = self.known if told == self.told else self.known.with_told(told)
         # A campaign that had nothing more to learn looks again when something changes.
         stopped = self.stopped if self.closed else None
         changed = replace(self, entries=tuple(entries), known=known, stopped=stopped)
@@ -266,7 +299,7 @@ class State:
     def with_parts(self, believed: tuple[tuple[frozenset[int], Parts], ...]) -> State:
         """The state with these beliefs so far, the last one in force."""
         basis, parts = believed[-1] if believed else (frozenset(), None)
-        known = self.known if parts is self.known.parts else replace(self.known, parts=parts)
+        known = self.known if parts is self.known.parts else replace(self.known, parts=parts, base=None)
         return replace(self, known=known, believed=believed, basis=basis, stale=False)
 
     def with_offer(self, place: Sequence[Any]) -> State:

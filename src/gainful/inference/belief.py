@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from gainful.checks import (
     as_rng,
@@ -223,6 +224,29 @@ class Belief:
         some = range(len(self.weights)) if kept is None else kept
         instruments, models = [self.instruments[s] for s in some], [self.models[s] for s in some]
         return Belief(posteriors, weights, instruments, models, kinds=[self.kinds[s] for s in some])
+
+    def condition(self, more: Data) -> Belief:
+        """The belief after more answers: each part goes on from what it believes, and weighs p(more | part) times as
+        much.
+
+        >>> import gainful as gf
+        >>> lab, prior = gf.Point(noise=0.1, name="lab"), gf.Data()
+        >>> belief = gf.Belief([gf.GP(gf.SE(length)).condition(prior) for length in (1.0, 0.1)])
+        >>> after = belief.condition(gf.Data().add(lab, [[0.0], [0.2], [0.4]], [1.0, 1.0, 0.9]))
+        >>> after.weights.round(2).tolist()  # so smooth
+        [0.97, 0.03]
+        """
+        require_kind("more", more, Data, "a Data value", "for instance Data().add(instrument, X, answers)")
+        after = [
+            before.condition(more.with_instruments({each: self.instrument_of(s, each) for each in more.instruments}))
+            for s, before in enumerate(self.posteriors)
+        ]
+        with np.errstate(divide="ignore"):  # a part without weight stays without
+            logs = np.log(self.weights)
+        logs += [new.log_evidence - old.log_evidence for new, old in zip(after, self.posteriors, strict=True)]
+        gained = float(logsumexp(logs))
+        total = None if self.log_evidence is None else self.log_evidence + gained
+        return Belief(after, np.exp(logs - gained), self.instruments, self.models, total, self.kinds)
 
     def predict(self, X: ArrayLike | Predictive) -> Predictive:
         """Mean and variance (S, M) of f at each place under every part, held together with the places."""

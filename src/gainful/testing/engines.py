@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gainful.data import Data
-from gainful.inference.engines.base import Engine
+from gainful.inference.engines.base import Differentiable, Engine
 from gainful.inference.posterior import Posterior, solve
 from gainful.instruments import Point
 from gainful.kernels.base import Kernel
@@ -68,8 +72,26 @@ def check_engine(
     found = belief.gradient()
     by_theta = gradient(evidence, kernel.theta)
     assert_close(found.kernel, by_theta, slopes * max(1.0, float(np.abs(by_theta).max())), "the slope in theta")
+    if isinstance(belief, Differentiable):
+        _hold_against_differences(belief, Z)
     if tolerance is not None:
         _hold_against_exact(post, solve(mean, kernel, data), Z, tolerance)
+
+
+def _hold_against_differences(belief: Any, Z: Array) -> None:
+    g, G, others = np.cos(np.arange(len(Z))), np.sin(np.arange(3.0 * len(Z))).reshape(-1, 3), Z[:3] + 0.01
+    values: dict[str, tuple[Array, Callable[[Array], Any]]] = {
+        "mean": (belief.pull_mean(Z, g), lambda X: g @ belief.mean(X)),
+        "variance": (belief.pull_variance(Z, g), lambda X: g @ belief.variance(X)),
+        "covariance": (belief.pull_covariance(Z, others, G), lambda X: np.sum(G * belief.covariance(X, others))),
+    }
+    for what, (found, value) in values.items():
+        wanted = gradient(partial(_at, value, Z.shape), Z.ravel()).reshape(Z.shape)
+        assert_close(found, wanted, 1e-6 * max(1.0, float(np.abs(wanted).max())), f"the slopes of the {what} in X")
+
+
+def _at(value: Callable[[Array], Any], shape: tuple[int, ...], flat: Array) -> float:
+    return float(value(flat.reshape(shape)))
 
 
 def _hold_against_exact(post: Posterior, exact: Posterior, Z: Array, tolerance: float) -> None:

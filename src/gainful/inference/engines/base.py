@@ -21,7 +21,7 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 
-__all__ = ["Engine", "EngineBelief", "Gradient", "Readings", "read"]
+__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readings", "read"]
 
 Array = NDArray[np.float64]
 
@@ -56,6 +56,20 @@ class EngineBelief(Protocol):
 
     def gradient(self) -> Gradient:
         """Of the log evidence."""
+
+
+@runtime_checkable
+class Differentiable(Protocol):
+    """A belief that has its slopes in closed form; those of others are differences."""
+
+    def pull_mean(self, X: Array, g: Array) -> Array:
+        """d Σ g_i E[f(x_i)] / dX, (M, D)."""
+
+    def pull_variance(self, X: Array, g: Array) -> Array:
+        """d Σ g_i Var[f(x_i)] / dX, (M, D)."""
+
+    def pull_covariance(self, X: Array, Z: Array, G: Array) -> Array:
+        """d Σ G_ij Cov[f(x_i), f(z_j)] / dX, (M, D), with G (M, L)."""
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gainful.inference.engines.base import EngineBelief
+from gainful.inference.engines.base import Differentiable, EngineBelief
 from gainful.kernels.base import Kernel, slope
 from gainful.means import Mean, Pullback
 
@@ -37,6 +37,8 @@ class BelievedMean(Mean):
         return self(X), lambda g: np.zeros(0)
 
     def pullback_inputs(self, X: Array, g: Array) -> Array:
+        if isinstance(self.belief, Differentiable):
+            return self.belief.pull_mean(X, g)
         return g[:, None] * _slopes(self.belief.mean, X, self.steps)
 
 
@@ -63,11 +65,15 @@ class BelievedKernel(Kernel):
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         def back(G: Array) -> Array:
+            if isinstance(self.belief, Differentiable):
+                return self.belief.pull_covariance(X, Z, G)
             return _slopes(lambda moved: np.sum(G * self.matrix(moved, Z), axis=1), X, self.steps)
 
         return self.matrix(X, Z), back
 
     def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        if isinstance(self.belief, Differentiable):
+            return self.belief.pull_variance(X, g)
         return g[:, None] * _slopes(self.belief.variance, X, self.steps)
 
 

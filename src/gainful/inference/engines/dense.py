@@ -110,6 +110,37 @@ class DenseBelief:
     def _half(self, X: Array) -> Array:
         return self.factor.half(self.kernel.matrix(self.readings.X, X))
 
+    def pull_mean(self, X: Array, g: Array) -> Array:
+        def of(part: slice) -> Array:
+            in_prior = self.prior_mean.pullback_inputs(X[part], g[part])
+            return in_prior + self._pull(X[part], g[part, None] * self.alpha)
+
+        return in_blocks(of, len(X), self._each)
+
+    def pull_variance(self, X: Array, g: Array) -> Array:
+        def of(part: slice) -> Array:
+            in_prior = self.kernel.pullback_diag_inputs(X[part], g[part])
+            return in_prior - self._pull(X[part], 2.0 * g[part, None] * self._solved(X[part]).T)
+
+        return in_blocks(of, len(X), self._each)
+
+    def pull_covariance(self, X: Array, Z: Array, G: Array) -> Array:
+        there = self._solved(Z)
+
+        def of(part: slice) -> Array:
+            in_prior = self.kernel.vjp_inputs(X[part], Z)[1](G[part])
+            return in_prior - self._pull(X[part], matmul(G[part], there.T))
+
+        return in_blocks(of, len(X), self._each + 2 * len(Z))
+
+    def _pull(self, X: Array, G: Array) -> Array:
+        """d Σ G_in k(x_i, z_n) / dX over the readings z_n."""
+        return self.kernel.vjp_inputs(X, self.readings.X)[1](G)
+
+    def _solved(self, X: Array) -> Array:
+        """B⁻¹ k(·, X), (N, M)."""
+        return self.factor.solve(self.kernel.matrix(self.readings.X, X))
+
     def gradient(self) -> Gradient:
         """Of the log evidence; the factor stays, and its inverse is a second array of N × N."""
         inverse = np.asarray(lapack.dpotri(self.factor.lower, lower=1, overwrite_c=0)[0])
