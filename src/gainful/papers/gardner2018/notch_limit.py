@@ -89,7 +89,8 @@ def _figures(rows: list[Row], folder: Path) -> list[Path]:
         axes.step(
             at, [float(np.mean(first <= n)) for n in at], where="post", color=colour, ls=line, label=f"{kind} ears"
         )
-    axes.set(xlabel="tones", ylabel=f"share with more than {SURE:g} for the right model", ylim=(0.0, 1.02))
+    axes.set(xlabel="tones", ylabel="share of the ears", ylim=(0.0, 1.02))
+    axes.set_title(f"more than {SURE:g} for the right model", fontsize=10)
     axes.legend(frameon=False, loc="upper left")
     sheet.savefig(folder / "limit.png", dpi=130)
     return [folder / "limit.png"]
