@@ -26,6 +26,7 @@ from gainful.inference.drawn import answers_by_draw, moments_by_draw, sample_by_
 from gainful.inference.draws import Draws
 from gainful.inference.engines.base import Engine, EngineBelief
 from gainful.inference.engines.believed import BelievedKernel, BelievedMean, steps_for
+from gainful.inference.pathwise import draw_function
 from gainful.inference.predicting import Predictor
 from gainful.inference.predictive import Predictive, frozen
 from gainful.inference.pullback import Beside, beside, moments_and_pullback, of_places
@@ -211,6 +212,21 @@ class Posterior:
             return sample_by_draw(self.predictor, self.draws, places, size, source)
         root = self.predictor.root(places, self.covariance(places))
         return self.mean(places) + source.standard_normal((size, len(places))) @ root.T
+
+    def function(self, rng: np.random.Generator | int, waves: int = 4096) -> Callable[[ArrayLike], Array]:
+        """One function drawn from the belief, that can be asked anywhere: f(X) is (M,), the same at every call.
+
+        The prior is drawn as a sum of so many random waves; the answers move it as they move the belief. For kernels
+        that have random features (SE, Matern, RationalQuadratic, Periodic, Linear, sums and products of them).
+
+        >>> import gainful as gf
+        >>> data = gf.Data().add(gf.Point(noise=0.01), [[0.0], [1.0]], [0.0, 1.0])
+        >>> f = gf.GP(gf.SE(0.5)).condition(data).function(rng=0)
+        >>> f([[0.0], [1.0]]).round(1).tolist()
+        [-0.0, 1.0]
+        """
+        drawn = draw_function(self, require_count("waves", waves, 1, "thousands are usual"), as_rng(rng))
+        return lambda X: drawn(self._places(X))
 
     def quantile(self, X: ArrayLike, q: ArrayLike) -> Array:
         """The q quantile of f at each place, (M,), or of several q (Q, M): exact, of draws too.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gainful.checks import is_whole, listed, require, require_choice
 from gainful.coordinates import Coordinates
 from gainful.errors import InvalidInput
-from gainful.kernels.base import FAR, Kernel, Pullback
+from gainful.kernels.base import FAR, Features, Kernel, Pullback, waves, without_features
 from gainful.kernels.stationary import SE, Matern, Stationary
 from gainful.numerics.blas import matmul
 from gainful.parameters import Slot, positive
@@ -98,6 +98,19 @@ class Additive(Kernel):
     @property
     def slopes_together(self) -> bool:
         return True
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        if self.categories:
+            raise without_features(self)
+        lengths, variances = (np.asarray(each, dtype=float) for each in (self.lengthscale, self.variance))
+        terms = []
+        for group, variance in zip(self.terms, variances, strict=True):
+            frequencies, c = np.zeros((count, dimensions)), PROFILES[self.profile].scales(count, rng)
+            for d in group:
+                columns = list(self._columns[d])
+                frequencies[:, columns] = c[:, None] * rng.standard_normal((count, len(columns))) / lengths[d]
+            terms.append(waves(frequencies, np.sqrt(variance), rng))
+        return lambda X: np.sum([term(X) for term in terms], axis=0)
 
     def groups(self) -> list[list[Slot]]:
         """Lengthscales, each of a dimension, and then variances, each of a term."""

@@ -32,6 +32,7 @@ from gainful.parameters import Parametrised, Slot, positive
 
 Array = NDArray[np.float64]
 Pullback = Callable[[Array], Array]
+Features = Callable[[Array], NDArray[np.complex128]]  # places (M, D) -> φ (M, F)
 
 FAR = 10**9  # a column number that no table has
 _STEP = 1e-3  # in theta, and
@@ -99,6 +100,16 @@ class Kernel(Parametrised, ABC):
         no slope in the inputs: posteriors that differ in their parameters alone can then be climbed as one."""
         return False
 
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        """`count` random functions φ_j of places with so many coordinates, drawn independently, each with
+
+            E[φ_j(x) φ_j(z)*] = k(x, z)
+
+        and a phase that is uniform, so that sums and products of kernels are those of their functions (Rahimi & Recht
+        2007). With normal a and b, Σ_j a_j Re φ_j + b_j Im φ_j over √count is a function from the prior.
+        """
+        raise without_features(self)
+
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Of these columns, those that each term of the kernel sees at once: what no term sees together adds up.
 
@@ -158,6 +169,24 @@ class Kernel(Parametrised, ABC):
         return Product(_lift(other), self)
 
 
+def without_features(kernel: Kernel) -> InvalidInput:
+    """What is said of a kernel that has no random features."""
+    remedy = "posterior.sample(X) draws at stated places under any kernel"
+    return InvalidInput("kernel", "one that has random features, such as SE, Matern or Periodic", kernel, remedy)
+
+
+def waves(frequencies: Array, size: Any, rng: np.random.Generator) -> Features:
+    """x -> size · exp(i (w_j·x + θ_j)) for the rows w_j of `frequencies` (F, D), with uniform phases θ."""
+    phases = rng.uniform(0.0, 2.0 * np.pi, len(frequencies))
+    return lambda X: float(size) * np.exp(1j * (X @ frequencies.T + phases))
+
+
+def planes(slopes: Array, size: Any, rng: np.random.Generator) -> Features:
+    """x -> size · w_j·x · exp(iθ_j) for the rows w_j of `slopes` (F, D), with uniform phases θ."""
+    turns = float(size) * np.exp(1j * rng.uniform(0.0, 2.0 * np.pi, len(slopes)))
+    return lambda X: (X @ slopes.T) * turns
+
+
 def batched(parameter: Any, axes: int) -> Array:
     """A scalar parameter, or a batch of them with `axes` axes to the right."""
     value = np.asarray(parameter, dtype=float)
@@ -175,6 +204,9 @@ class Constant(Kernel):
 
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         return None
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        return waves(np.zeros((count, dimensions)), np.sqrt(self.variance), rng)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return batched(self.variance, 2) * np.ones((len(X), len(Z)))
@@ -254,6 +286,10 @@ class Sum(Kernel):
         left, right = self.left.touching(columns), self.right.touching(columns)
         return Sum(left, right) if left is not None and right is not None else left or right
 
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        left, right = (each.features(dimensions, count, rng) for each in (self.left, self.right))
+        return lambda X: left(X) + right(X)
+
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) + self.right.matrix(X, Z)
 
@@ -306,6 +342,10 @@ class Product(Kernel):
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         still = self.left.touching(columns) is None and self.right.touching(columns) is None
         return None if still else self
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        left, right = (each.features(dimensions, count, rng) for each in (self.left, self.right))
+        return lambda X: left(X) * right(X)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self.left.matrix(X, Z) * self.right.matrix(X, Z)
@@ -404,6 +444,10 @@ class On(Kernel):
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         own = self.base.touching({i for i, c in enumerate(self.columns) if c in columns})
         return None if own is None or columns.isdisjoint(self.columns) else replace(self, base=own)
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        own = self.base.features(len(self.columns), count, rng)
+        return lambda X: own(self._see(X))
 
     def _see(self, X: Array) -> Array:
         return np.ascontiguousarray(self._view(X))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ive
 
-from gainful.kernels.base import Kernel, Pullback, batched
+from gainful.kernels.base import Features, Kernel, Pullback, batched, planes, waves
 from gainful.kernels.distance import check_lengthscale
 from gainful.numerics.blas import dot, matmul
 from gainful.parameters import positive, real
@@ -22,6 +23,9 @@ class Linear(Kernel):
     something."""
 
     variance: Any = positive(1.0, "slope")
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        return planes(rng.standard_normal((count, dimensions)), np.sqrt(self.variance), rng)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return batched(self.variance, 2) * matmul(X, Z.T)
@@ -64,6 +68,10 @@ class CentredLinear(Kernel):
         check_lengthscale(self.centre, X.shape[1])
         centre = np.asarray(self.centre, dtype=float)
         return X - (centre[:, None, :] if centre.ndim > 1 else centre)
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        through_zero = planes(rng.standard_normal((count, dimensions)), np.sqrt(self.variance), rng)
+        return lambda X: through_zero(self._off(X))
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return batched(self.variance, 2) * np.einsum("...id,...jd->...ij", self._off(X), self._off(Z))
@@ -115,6 +123,19 @@ class Periodic(Kernel):
             np.broadcast_to(length, (*length.shape[:-1], dimensions)),
             np.broadcast_to(period, (*period.shape[:-1], dimensions)),
         )
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        """exp(z cos t − z) = Σ_n exp(−z) I_n(z) cos(n t): whole multiples n of the base frequency, drawn by their
+        weight, with z = 1/ℓ² in each dimension."""
+        length, period = self._scales(dimensions)
+        frequencies = np.empty((count, dimensions))
+        for d in range(dimensions):
+            z = float(length[d]) ** -2
+            most = int(12.0 * np.sqrt(z)) + 20
+            n = np.arange(-most, most + 1)
+            weight = ive(np.abs(n), z)
+            frequencies[:, d] = 2.0 * np.pi * rng.choice(n, count, p=weight / weight.sum()) / period[d]
+        return waves(frequencies, np.sqrt(self.variance), rng)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return self._values([X[:, d, None] - Z[None, :, d] for d in range(X.shape[1])])

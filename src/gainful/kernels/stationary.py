@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gainful.checks import is_number
 from gainful.errors import InvalidInput
-from gainful.kernels.base import Kernel, Pullback, batched
+from gainful.kernels.base import Features, Kernel, Pullback, batched, waves, without_features
 from gainful.kernels.distance import (
     check_lengthscale,
     rowwise_differences,
@@ -58,6 +58,15 @@ class Stationary(Kernel):
     @abstractmethod
     def linearise(self, s: Array) -> tuple[Array, Weights]:
         """K = variance · κ(s) and G -> (G ∘ ∂K/∂s, dL/d log of the profile's own parameters); may overwrite s."""
+
+    def scales(self, count: int, rng: np.random.Generator) -> Array:
+        """Random scales c (count,) with κ(s) = E[exp(−c² s/2)]; without them a kernel has no random features."""
+        raise without_features(self)
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        check_lengthscale(self.lengthscale, dimensions)
+        normal = rng.standard_normal((count, dimensions)) * self.scales(count, rng)[:, None]
+        return waves(normal / np.asarray(self.lengthscale, dtype=float), np.sqrt(self.variance), rng)
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return _times(self.variance, self.profile(squared_distance(X, Z, self.lengthscale)))
@@ -116,6 +125,9 @@ class SE(Stationary):
     [[0.6065]]
     """
 
+    def scales(self, count: int, rng: np.random.Generator) -> Array:
+        return np.ones(count)
+
     def profile(self, s: Array) -> Array:
         s *= -0.5
         return np.exp(s, out=s)
@@ -136,6 +148,10 @@ class RationalQuadratic(Stationary):
     """k = variance · (1 + s/(2 alpha))^−alpha: a mixture of squared exponentials of many lengthscales."""
 
     alpha: Any = positive(1.0, "shape")
+
+    def scales(self, count: int, rng: np.random.Generator) -> Array:
+        """c² ~ Gamma(alpha, 1/alpha), whose Laplace transform at s/2 is (1 + s/(2 alpha))^−alpha."""
+        return np.sqrt(rng.gamma(float(self.alpha), size=count) / float(self.alpha))
 
     def profile(self, s: Array) -> Array:
         alpha = batched(self.alpha, 2)
@@ -168,6 +184,10 @@ class Matern(Stationary):
         super().__post_init__()
         if not is_number(self.nu) or self.nu not in (0.5, 1.5, 2.5):
             raise InvalidInput("nu", "0.5, 1.5 or 2.5", self.nu, "use SE for nu = infinity")
+
+    def scales(self, count: int, rng: np.random.Generator) -> Array:
+        """c² = nu / Gamma(nu, 1): frequencies are Student's t with 2 nu degrees of freedom."""
+        return np.sqrt(self.nu / rng.gamma(self.nu, size=count))
 
     def profile(self, s: Array) -> Array:
         s *= 2.0 * self.nu

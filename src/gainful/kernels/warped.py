@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gainful.checks import require_kind
 from gainful.coordinates import Coordinates
-from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.base import Features, Kernel, Pullback
 
 __all__ = ["Warped", "warped"]
 
@@ -53,6 +53,10 @@ class Warped(Kernel):
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         base = self.base.touching({i for i, column in enumerate(self.coordinates.columns) if column.group in columns})
         return None if base is None else replace(self, base=base)
+
+    def features(self, dimensions: int, count: int, rng: np.random.Generator) -> Features:
+        own = self.base.features(len(self.coordinates.columns), count, rng)
+        return lambda X: own(self.coordinates(X))
 
     def matrix(self, X: Array, Z: Array) -> Array:
         seen = self.coordinates(X)

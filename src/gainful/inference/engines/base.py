@@ -9,6 +9,7 @@ be asked for slopes, take more answers of any kind.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,7 +22,7 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 
-__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readings", "read"]
+__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readable", "Readings", "read"]
 
 Array = NDArray[np.float64]
 
@@ -88,6 +89,17 @@ class Readings(NamedTuple):
     X: Array
     residual: Array
     noise: Array
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """A belief whose mean is linear in the readings, and that can be asked for that of others at the same places."""
+
+    @property
+    def readings(self) -> Readings: ...
+
+    def from_residual(self, residual: Array) -> Callable[[Array], Array]:
+        """x -> what is believed of f above the prior mean, from other readings less that mean, (N,)."""
 
 
 def read(engine: object, mean: Mean, layout: Layout) -> Readings:

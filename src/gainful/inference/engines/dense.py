@@ -9,8 +9,8 @@ factorisation (one for L, two for the inverse), and two arrays of N × N where t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import EngineBelief, Gradient, Readings, read
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
-from gainful.means import Mean
+from gainful.means import Mean, Zero
 from gainful.numerics.blas import matmul
 from gainful.numerics.cholesky import Factor, factor
 from gainful.numerics.memory import in_blocks, require_room
@@ -87,6 +87,9 @@ class DenseBelief:
             return self.prior_mean(X[part]) + matmul(self.kernel.matrix(X[part], self.readings.X), self.alpha)
 
         return in_blocks(of, len(X), self._each)
+
+    def from_residual(self, residual: Array) -> Callable[[Array], Array]:
+        return replace(self, prior_mean=Zero(), alpha=self.factor.solve(residual)).mean
 
     def variance(self, X: Array) -> Array:
         """k(x, x) − ‖L⁻¹ k(Z, x)‖²."""

@@ -15,6 +15,7 @@ freedom, tr(K B⁻¹), which the probes tell; how much too large variances are i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -102,13 +103,15 @@ def krylov_belief(mean: Mean, kernel: Kernel, readings: Readings, operator: Oper
     preconditioner = LowRankPlusDiagonal(rough.L, readings.noise)
     probes = probe(len(readings.X), np.random.default_rng(solver.seed), solver.probes, preconditioner)
     rhs = np.column_stack([readings.residual, probes])
-
-    def apply(V: Array) -> Array:
-        return operator.times(V) + readings.noise[:, None] * V
-
+    apply = _with_noise(operator, readings.noise)
     solved = conjugate.solve(apply, rhs, preconditioner.solve, solver.tolerance, solver.most)
     log_det = estimate(solved, preconditioner.log_det, first=1)
     return KrylovBelief(mean, kernel, readings, operator, solver, preconditioner, probes, solved, log_det)
+
+
+def _with_noise(operator: Operator, noise: Array) -> Callable[[Array], Array]:
+    """V -> (K + diag(noise)) V."""
+    return lambda V: operator.times(V) + noise[:, None] * V
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +205,20 @@ class KrylovBelief:
             return self.prior_mean(X[part]) + self.operator.project(X[part], self._weights)[:, 0]
 
         return in_blocks(of, len(X), self.operator.each)
+
+    def from_residual(self, residual: Array) -> Callable[[Array], Array]:
+        """By one more solve; NumericalError where it falls short."""
+        apply = _with_noise(self.operator, self.readings.noise)
+        solver = self.solver
+        solved = conjugate.solve(apply, residual[:, None], self.preconditioner.solve, solver.tolerance, solver.most)
+        if not solved:
+            raise NumericalError(f"the solve for other readings fell short: {solved.message}")
+        weights = self.operator.weigh(solved.x)
+
+        def mean(X: Array) -> Array:
+            return in_blocks(lambda part: self.operator.project(X[part], weights)[:, 0], len(X), self.operator.each)
+
+        return mean
 
     def half(self, X: Array) -> Array:
         """k(x, Z) R, (M, r): what the readings take off a covariance is a product of two of these."""

@@ -16,8 +16,8 @@ Points are taken in blocks of about `_PAIRS` pairs, whose arrays stay in a proce
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +32,7 @@ from gainful.inference.engines.metric import column_scales
 from gainful.kernels.base import Kernel
 from gainful.kernels.warped import Warped
 from gainful.layout import Layout
-from gainful.means import Mean
+from gainful.means import Mean, Zero
 from gainful.numerics.memory import blocks, require_room
 from gainful.numerics.neighbours import Indices, Neighbours, earlier, maxmin
 
@@ -174,6 +174,9 @@ class VecchiaBelief:
         """Mean and variance of f at each place, from the same neighbours."""
         found = self._predict(X)
         return found.mean, found.variance
+
+    def from_residual(self, residual: Array) -> Callable[[Array], Array]:
+        return replace(self, prior_mean=Zero(), readings=self.readings._replace(residual=residual)).mean
 
     def covariance(self, X: Array, Z: Array) -> Array:
         """Cov[f(x) − w_x·y, f(z) − w_z·y], (M, L).
