@@ -65,7 +65,9 @@ from gainful.kernels import (
     Matern,
     Periodic,
     RationalQuadratic,
+    SameCluster,
     Similarity,
+    Tasks,
     Warped,
 )
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, OutputMeans, UnknownMean, Zero
@@ -172,6 +174,7 @@ __all__ = [
     "RationalQuadratic",
     "Real",
     "Region",
+    "SameCluster",
     "Sampled",
     "Search",
     "Similarity",
@@ -180,6 +183,7 @@ __all__ = [
     "Stream",
     "StudentT",
     "Switch",
+    "Tasks",
     "TooLittleToLearn",
     "TrustRegion",
     "Uniform",

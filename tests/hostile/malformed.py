@@ -253,6 +253,11 @@ def _values() -> None:
     case("Similarity", gf.Similarity, levels=("count", 3), rank=("count", 2))
     case("Similarity loadings", gf.Similarity, levels=3, loadings=("nothing", (1.0, 2.0, 3.0)),
          also={"loadings": {"0"}})  # fmt: skip
+    case("Tasks", gf.Tasks, tasks=("count", 3), rank=("count", 2))
+    case("Tasks numbers", gf.Tasks, tasks=3, loadings=("nothing", (1.0, 2.0, 3.0)), own=("positive parameter", 1.0),
+         also={"loadings": {"0"}})  # fmt: skip
+    case("SameCluster", gf.SameCluster, clusters=("nothing", (0, 0, 1)),
+         also={"clusters": {"huge integers"}})  # fmt: skip
     case(
         "Coregionalised",
         gf.Coregionalised,
