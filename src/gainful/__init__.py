@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from gainful.acquisition.strategies import strategies
     from gainful.beliefs.partitions import Partitions
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
+    from gainful.beliefs.tasks import TaskClusters
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn, TrustRegion
     from gainful.selection import Search, Stream
     from gainful.studies import Minimum, minimise
@@ -183,6 +184,7 @@ __all__ = [
     "Stream",
     "StudentT",
     "Switch",
+    "TaskClusters",
     "Tasks",
     "TooLittleToLearn",
     "TrustRegion",
@@ -220,6 +222,7 @@ _LATER = {
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn", "TrustRegion"),
     "selection": ("Search", "Stream"),
     "beliefs.partitions": ("Partitions",),
+    "beliefs.tasks": ("TaskClusters",),
     "studies": ("Minimum", "minimise"),
     "beliefs.programs": ("Grammar", "KernelPrograms", "Moves", "Program", "ProgramGrid"),
 }
