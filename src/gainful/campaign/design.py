@@ -258,7 +258,8 @@ def _model(model: Any, design: Design) -> GP | Learner:
 
 def _gp(gp: Any, design: Design) -> GP:
     if not isinstance(gp, GP):
-        expected = "a GP such as GP(SE()), Models, an Integrated GP, KernelPrograms, Partitions or TaskClusters"
+        others = "Models, an Integrated GP, KernelPrograms, a ProgramGrid, Partitions or TaskClusters"
+        expected = f"a GP such as GP(SE()), {others}"
         raise InvalidInput("model", expected, gp, "leave it out to state nothing; put a kernel into a GP first")
     names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array

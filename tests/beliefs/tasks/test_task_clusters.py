@@ -36,8 +36,8 @@ def vague(order=(0, 1, 2, 3)):
 
 
 def test_planted_clusters_are_recovered_and_help_a_task_with_three_readings():
-    """RMSE on 50 places, over six seeds: 0.07 to 0.13 here, 0.48 to 0.99 from its own readings alone, 0.38 to 0.79 by a
-    GP over the space, which lets levels lean."""
+    """With six tasks, ten readings each and three of the last, its RMSE on 50 places was 0.07 to 0.13 over six seeds,
+    0.48 to 0.99 from its own readings alone, and 0.38 to 0.79 by a GP over the space, which lets levels lean."""
     X, y = planted([8, 8, 8, 8, 3], 0)
     space = gf.Space(gf.Real("x", 0, 1), gf.Categorical("task", list("abcde")))
     belief = gf.TaskClusters(space, sweeps=30, burn=5).condition(gf.Data().add(LAB, X, y))
