@@ -65,7 +65,9 @@ from gainful.kernels import (
     Matern,
     Periodic,
     RationalQuadratic,
+    SameCluster,
     Similarity,
+    Tasks,
     Warped,
 )
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, OutputMeans, UnknownMean, Zero
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from gainful.acquisition.strategies import strategies
     from gainful.beliefs.partitions import Partitions
     from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
+    from gainful.beliefs.tasks import TaskClusters
     from gainful.campaign import Campaign, GoodEnough, TooLittleToLearn, TrustRegion
     from gainful.selection import Search, Stream
     from gainful.studies import Minimum, minimise
@@ -172,6 +175,7 @@ __all__ = [
     "RationalQuadratic",
     "Real",
     "Region",
+    "SameCluster",
     "Sampled",
     "Search",
     "Similarity",
@@ -180,6 +184,8 @@ __all__ = [
     "Stream",
     "StudentT",
     "Switch",
+    "TaskClusters",
+    "Tasks",
     "TooLittleToLearn",
     "TrustRegion",
     "Uniform",
@@ -216,6 +222,7 @@ _LATER = {
     "campaign": ("Campaign", "GoodEnough", "TooLittleToLearn", "TrustRegion"),
     "selection": ("Search", "Stream"),
     "beliefs.partitions": ("Partitions",),
+    "beliefs.tasks": ("TaskClusters",),
     "studies": ("Minimum", "minimise"),
     "beliefs.programs": ("Grammar", "KernelPrograms", "Moves", "Program", "ProgramGrid"),
 }

@@ -253,6 +253,11 @@ def _values() -> None:
     case("Similarity", gf.Similarity, levels=("count", 3), rank=("count", 2))
     case("Similarity loadings", gf.Similarity, levels=3, loadings=("nothing", (1.0, 2.0, 3.0)),
          also={"loadings": {"0"}})  # fmt: skip
+    case("Tasks", gf.Tasks, tasks=("count", 3), rank=("count", 2))
+    case("Tasks numbers", gf.Tasks, tasks=3, loadings=("nothing", (1.0, 2.0, 3.0)), own=("positive parameter", 1.0),
+         also={"loadings": {"0"}})  # fmt: skip
+    case("SameCluster", gf.SameCluster, clusters=("nothing", (0, 0, 1)),
+         also={"clusters": {"huge integers"}})  # fmt: skip
     case(
         "Coregionalised",
         gf.Coregionalised,
@@ -365,6 +370,11 @@ def _values() -> None:
          profile=("nothing", "SE"), evidence=("nothing", "bic"), prior=("nothing", "blocks"),
          lengthscales=("nothing", "each"), moves=("nothing", "all"), burn=("count or 0", 3), by=("nothing", "chain"),
          given=("none", None), inference=("none", None), also={"space": {"space"}})  # fmt: skip
+    tasks = gf.Space(gf.Real("T", 0, 1), gf.Categorical("task", ["a", "b"]))
+    case("TaskClusters", gf.TaskClusters, space=("none", tasks), task=("none", None), shared=("kernel", gf.SE()),
+         own=("kernel", gf.SE()), mean=("none", None), priors=("nothing", {}), prior=("nothing", "uniform"),
+         concentration=("positive", 1.0), sweeps=("count", 5), burn=("count or 0", 3), inference=("none", None),
+         also={"shared": {"None"}, "own": {"None"}, "priors": {"empty dict"}})  # fmt: skip
     case("minimise", gf.minimise, function=("callable", sum), space=("nothing", [(0.0, 1.0), (0.0, 1.0)]),
          evaluations=("count", 1), maximise=("flag", False), noise=("not negative", 0.1), initial=("none", 1),
          seed=("seed", 0), model=("gp", None), goal=("none", None), workers=("count", 1), processes=("flag", False),

@@ -18,7 +18,7 @@ from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
 from gainful.hyper.fit import FIRST, MANY, climb, climb_in_stages, draw, fit
-from gainful.hyper.integral import find_mode, loosened, spread_points, thinned
+from gainful.hyper.integral import Mode, find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
 from gainful.hyper.problem import Problem
@@ -32,7 +32,7 @@ from gainful.inference.together import can_be_settled
 from gainful.instruments.base import Instrument
 from gainful.process import Process
 
-__all__ = ["Integrated", "integrated_parts"]
+__all__ = ["Integrated", "integrated_parts", "mode_from", "part_of", "starts_of", "typical_part", "unused_by"]
 
 Array = NDArray[np.float64]
 
@@ -107,10 +107,10 @@ def typical_part(
     """A GP at typical hyperparameters, nothing learned."""
     several = tuple(instruments)
     opened = open_up(gp, data, inference, several)
-    return _part(opened, opened.problem.parameters, _unused(opened, several), 0.0, model)
+    return part_of(opened, opened.problem.parameters, unused_by(opened, several), 0.0, model)
 
 
-def _unused(opened: Opened, instruments: Iterable[Instrument]) -> list[Instrument]:
+def unused_by(opened: Opened, instruments: Iterable[Instrument]) -> list[Instrument]:
     """The instruments that have not answered yet, each with a typical noise where it was not stated."""
     used = {each.label for each in opened.problem.data.instruments}
     return [opened.readable(each) for each in instruments if each.label not in used]
@@ -128,18 +128,17 @@ def integrated_parts(
     """The weighted points of one GP; one part where there is nothing to learn, or nothing to learn from."""
     several = tuple(instruments)
     opened = open_up(gp, data, inference, several)
-    unused, problem = _unused(opened, several), opened.problem
+    unused, problem = unused_by(opened, several), opened.problem
     if not len(problem.free) or not len(data):
-        return (_part(opened, problem.parameters, unused, 0.0, model),)
+        return (part_of(opened, problem.parameters, unused, 0.0, model),)
     if len(problem.data) > MANY:  # they leave no doubt to speak of, and every point would take all of them again
         source = as_rng(rng)
         some = replace(problem, data=problem.data.thinned(FIRST, source))
-        begins = _starts(some, start, model, source)
+        begins = starts_of(some, start, model, source)
         theta = climb_in_stages(problem, begins[:, problem.free], source)[0][1]
-        return (_part(opened, opened.rounded(theta, _DECIMALS), unused, 0.0, model),)
-    begins = _starts(problem, start, model, as_rng(rng))
-    _, theta, _, _ = climb(loosened(problem, _SEARCH), begins[:, problem.free], _NEAR)[0]
-    mode = find_mode(problem, theta, None)
+        return (part_of(opened, opened.rounded(theta, _DECIMALS), unused, 0.0, model),)
+    begins = starts_of(problem, start, model, as_rng(rng))
+    mode = mode_from(problem, begins)
     points = spread_points(mode)
     evidence, prior = mode.log_densities(points.theta)
     coupled = any(each.query == "set" for each in problem.data.instruments)
@@ -149,16 +148,22 @@ def integrated_parts(
     besides = log_share - evidence[kept]
     heaviest = np.argsort(-log_share, kind="stable")
     return tuple(
-        _part(opened, opened.rounded(points.theta[kept[i]], _DECIMALS), unused, _round(besides[i]), model)
+        part_of(opened, opened.rounded(points.theta[kept[i]], _DECIMALS), unused, _round(besides[i]), model)
         for i in heaviest
     )
+
+
+def mode_from(problem: Problem, begins: Array) -> Mode:
+    """The most probable of the modes that searches from these thetas (S, P) end at."""
+    _, theta, _, _ = climb(loosened(problem, _SEARCH), begins[:, problem.free], _NEAR)[0]
+    return find_mode(problem, theta, None)
 
 
 def _round(value: float) -> float:
     return round(float(value), _DECIMALS)
 
 
-def _starts(problem: Problem, start: Belief | Posterior | None, model: int, rng: np.random.Generator) -> Array:
+def starts_of(problem: Problem, start: Belief | Posterior | None, model: int, rng: np.random.Generator) -> Array:
     """Where to begin the search: the most probable of where an earlier belief ended and of draws, and
     typical values."""
     draws = _DRAWS if can_be_settled(problem.data.layout) else _DEAR_DRAWS
@@ -184,7 +189,8 @@ def _earlier(problem: Problem, start: Belief | Posterior | None, model: int) -> 
     return [out]
 
 
-def _part(opened: Opened, parameters: Array, unused: list[Instrument], log_weight: float, model: int) -> Part:
+def part_of(opened: Opened, parameters: Array, unused: list[Instrument], log_weight: float, model: int) -> Part:
+    """The part with these parameters; `unused` are instruments that have not answered yet."""
     problem = opened.problem
     labels = [each.label for each in problem.data.instruments]
     sizes = [problem.gp.size, *(each.size for each in problem.data.instruments)]

@@ -18,6 +18,7 @@ from gainful.beliefs import Integrated, Models
 from gainful.beliefs.learner import Learner
 from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.programs import KernelPrograms, ProgramGrid
+from gainful.beliefs.tasks import TaskClusters
 from gainful.campaign.codec import Codec, write_down
 from gainful.campaign.goal import Goal, completed, goal_named, output_of, sign_of
 from gainful.campaign.stopping import GoodEnough, Rule, TooLittleToLearn
@@ -242,7 +243,7 @@ def _model(model: Any, design: Design) -> GP | Learner:
     if isinstance(model, Models):
         gps = tuple(_gp(each, design) for each in model.gps)
         return model if gps == model.gps else Models(gps, model.prior, model.inference)
-    if isinstance(model, KernelPrograms | ProgramGrid | Partitions):
+    if isinstance(model, KernelPrograms | ProgramGrid | Partitions | TaskClusters):
         theirs = None if model.space is None else tuple(model.space.names)
         names = tuple(design.places.names)
         require(theirs in (None, names), "model", f"a model over {list(names)}, like the space", theirs, "match them")
@@ -257,7 +258,8 @@ def _model(model: Any, design: Design) -> GP | Learner:
 
 def _gp(gp: Any, design: Design) -> GP:
     if not isinstance(gp, GP):
-        expected = "a GP such as GP(SE()), Models, an Integrated GP, KernelPrograms, a ProgramGrid or Partitions"
+        others = "Models, an Integrated GP, KernelPrograms, a ProgramGrid, Partitions or TaskClusters"
+        expected = f"a GP such as GP(SE()), {others}"
         raise InvalidInput("model", expected, gp, "leave it out to state nothing; put a kernel into a GP first")
     names = design.places.names
     unnamed = tuple(names) == tuple(f"x{i}" for i in range(len(names)))  # a pool made of a bare array

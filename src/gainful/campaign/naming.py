@@ -26,6 +26,7 @@ from gainful.acquisition import Random, RandomType
 from gainful.beliefs import Integrated, Models
 from gainful.beliefs.partitions import Partitions
 from gainful.beliefs.programs import Grammar, KernelPrograms, Moves, Program, ProgramGrid
+from gainful.beliefs.tasks import TaskClusters
 from gainful.coordinates import Axis, Coordinates
 from gainful.gp import GP
 from gainful.information.about import Region
@@ -124,7 +125,7 @@ def _is_cached(kind: type, name: str) -> bool:
 def declared() -> dict[str, type]:
     """gainful's own classes of which a design consists, by what a journal calls them."""
     found: list[type] = [GP, Integrated, Models, Region, Search, Stream, Axis, Coordinates, *_exported(space, object)]
-    found += [acquisition.Limit, Grammar, KernelPrograms, Partitions, Moves, Program, ProgramGrid]
+    found += [acquisition.Limit, Grammar, KernelPrograms, Partitions, TaskClusters, Moves, Program, ProgramGrid]
     for room, base in (
         (kernels, kernels.Kernel),
         (means, means.Mean),

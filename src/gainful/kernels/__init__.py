@@ -7,6 +7,7 @@ from gainful.kernels.changepoint import ChangePoint
 from gainful.kernels.outputs import Coregionalised
 from gainful.kernels.simple import CentredLinear, Linear, Periodic
 from gainful.kernels.stationary import SE, Matern, RationalQuadratic, Stationary
+from gainful.kernels.tasks import SameCluster, Tasks
 from gainful.kernels.warped import Warped, warped
 
 __all__ = [
@@ -25,9 +26,11 @@ __all__ = [
     "Periodic",
     "Product",
     "RationalQuadratic",
+    "SameCluster",
     "Similarity",
     "Stationary",
     "Sum",
+    "Tasks",
     "Warped",
     "warped",
 ]

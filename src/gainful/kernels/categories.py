@@ -17,7 +17,7 @@ from gainful.errors import InvalidInput
 from gainful.kernels.base import Kernel, Pullback, batched
 from gainful.parameters import Slot, Unstated, fraction, real
 
-__all__ = ["Exchangeable", "Leaning", "Similarity"]
+__all__ = ["Codes", "Exchangeable", "Leaning", "Similarity", "first_loadings", "level_codes", "require_levels"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -25,7 +25,7 @@ Codes = NDArray[np.intp]
 _MOST = 10_000  # levels: a matrix of them squared is kept
 
 
-def _codes(X: Array, levels: int) -> Codes:
+def level_codes(X: Array, levels: int) -> Codes:
     """The levels of places that have one coordinate, the position of a level."""
     if X.shape[1] != 1:
         raise InvalidInput("X", "one column, a category", f"{X.shape[1]}", "use .on('its name')")
@@ -49,16 +49,16 @@ class Exchangeable(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "levels", _require_levels(self.levels))
+        object.__setattr__(self, "levels", require_levels(self.levels))
 
     def _same(self, X: Array, Z: Array) -> NDArray[np.bool_]:
-        return np.equal.outer(_codes(X, self.levels), _codes(Z, self.levels))
+        return np.equal.outer(level_codes(X, self.levels), level_codes(Z, self.levels))
 
     def matrix(self, X: Array, Z: Array) -> Array:
         return np.where(self._same(X, Z), 1.0, batched(self.correlation, 2))
 
     def diag(self, X: Array) -> Array:
-        _codes(X, self.levels)
+        level_codes(X, self.levels)
         return np.ones((*np.shape(self.correlation), len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
@@ -71,7 +71,7 @@ class Exchangeable(Kernel):
         return self._vjp(self._same_rows(X, Z))
 
     def _same_rows(self, X: Array, Z: Array) -> NDArray[np.bool_]:
-        return np.equal(_codes(X, self.levels), _codes(Z, self.levels))
+        return np.equal(level_codes(X, self.levels), level_codes(Z, self.levels))
 
     def _vjp(self, same: NDArray[np.bool_]) -> tuple[Array, Pullback]:
         r = self.correlation
@@ -110,11 +110,11 @@ class Similarity(Kernel):
     loadings: Any = real(0.0, "loading", per_dimension=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", _require_levels(self.levels))
+        object.__setattr__(self, "levels", require_levels(self.levels))
         object.__setattr__(self, "rank", require_count("rank", self.rank, 1, "1 or 2 loadings a level"))
         require(self.rank <= self.levels, "rank", f"at most {self.levels}, the levels", self.rank, "1 or 2 will do")
         if is_number(self.loadings) and self.loadings == 0.0:
-            object.__setattr__(self, "loadings", _beginning(self.levels, self.rank))
+            object.__setattr__(self, "loadings", first_loadings(self.levels, self.rank))
         super().__post_init__()
         size = np.shape(self.loadings)[-1] if np.ndim(self.loadings) else 1
         expected = f"{self.levels * self.rank} numbers, {self.rank} for each level"
@@ -136,21 +136,21 @@ class Similarity(Kernel):
         return W, np.sqrt(1.0 + np.sum(W**2, axis=-1))
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        x, z = level_codes(X, self.levels), level_codes(Z, self.levels)
         return np.asarray(self.correlations[..., x[:, None], z[None, :]])
 
     def diag(self, X: Array) -> Array:
-        _codes(X, self.levels)
+        level_codes(X, self.levels)
         return np.ones((*np.shape(self.loadings)[:-1], len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self._vjp(_codes(X, self.levels)[:, None], _codes(Z, self.levels)[None, :])
+        return self._vjp(level_codes(X, self.levels)[:, None], level_codes(Z, self.levels)[None, :])
 
     def rowwise(self, X: Array, Z: Array) -> Array:
-        return np.asarray(self.correlations[..., _codes(X, self.levels), _codes(Z, self.levels)])
+        return np.asarray(self.correlations[..., level_codes(X, self.levels), level_codes(Z, self.levels)])
 
     def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self._vjp(_codes(X, self.levels), _codes(Z, self.levels))
+        return self._vjp(level_codes(X, self.levels), level_codes(Z, self.levels))
 
     def _vjp(self, x: Codes, z: Codes) -> tuple[Array, Pullback]:
         C, (W, size) = self.correlations, self._vectors()
@@ -185,7 +185,7 @@ class Leaning(Kernel):
     leanings: Any = real(0.0, "leaning", per_dimension=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", _require_levels(self.levels))
+        object.__setattr__(self, "levels", require_levels(self.levels))
         if is_number(self.leanings) and self.leanings == 0.0:
             object.__setattr__(self, "leanings", (Unstated(0.0),) * self.levels)
         super().__post_init__()
@@ -208,27 +208,27 @@ class Leaning(Kernel):
         return _correlations(*self._vectors())
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        x, z = level_codes(X, self.levels), level_codes(Z, self.levels)
         if not np.any(self.leanings):
             return np.where(np.equal.outer(x, z), 1.0, batched(self.correlation, 2))
         return np.asarray(self.correlations[..., x[:, None], z[None, :]])
 
     def rowwise(self, X: Array, Z: Array) -> Array:
-        x, z = _codes(X, self.levels), _codes(Z, self.levels)
+        x, z = level_codes(X, self.levels), level_codes(Z, self.levels)
         if not np.any(self.leanings):
             return np.where(x == z, 1.0, batched(self.correlation, 1))
         return np.asarray(self.correlations[..., x, z])
 
     def diag(self, X: Array) -> Array:
-        _codes(X, self.levels)
+        level_codes(X, self.levels)
         batch = np.broadcast_shapes(np.shape(self.correlation), np.shape(self.leanings)[:-1])
         return np.ones((*batch, len(X)))
 
     def vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self._vjp(_codes(X, self.levels)[:, None], _codes(Z, self.levels)[None, :])
+        return self._vjp(level_codes(X, self.levels)[:, None], level_codes(Z, self.levels)[None, :])
 
     def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self._vjp(_codes(X, self.levels), _codes(Z, self.levels))
+        return self._vjp(level_codes(X, self.levels), level_codes(Z, self.levels))
 
     def _vjp(self, x: Codes, z: Codes) -> tuple[Array, Pullback]:
         C, (W, size) = self.correlations, self._vectors()
@@ -269,14 +269,15 @@ def _in_loadings(G: Array, x: Codes, z: Codes, C: Array, W: Array, size: Array) 
     return np.asarray(weights @ W - shrink[:, None] * W)
 
 
-def _beginning(levels: int, rank: int) -> tuple[float, ...]:
+def first_loadings(levels: int, rank: int) -> tuple[float, ...]:
     """Loadings from which a fit can go anywhere: alike, and not quite equal."""
     level, factor = np.arange(levels)[:, None], np.arange(rank)[None, :]
     waves = 0.1 * np.cos(np.pi * (level + 0.5) * (factor + 1.0) / levels)
     return tuple(Unstated(x) for x in np.where(factor == 0, 1.0 + waves, waves).ravel().tolist())
 
 
-def _require_levels(levels: Any) -> int:
-    found = require_count("levels", levels, 2, "how many levels the category has")
-    require(found <= _MOST, "levels", f"at most {_MOST}", levels, "group levels that are alike")
+def require_levels(levels: Any, argument: str = "levels") -> int:
+    """How many levels or tasks there are: two or more, and not more than a matrix of them is kept for."""
+    found = require_count(argument, levels, 2, f"how many {argument} the category has")
+    require(found <= _MOST, argument, f"at most {_MOST}", levels, f"group {argument} that are alike")
     return found
