@@ -3,6 +3,7 @@
 from gainful.inference.belief import Belief
 from gainful.inference.checking import Check
 from gainful.inference.convergence import Convergence, Result
+from gainful.inference.engines.distributed import Distributed
 from gainful.inference.engines.inducing import Inducing
 from gainful.inference.engines.iterative import Iterative
 from gainful.inference.engines.krylov import Solver
@@ -25,6 +26,7 @@ __all__ = [
     "Belief",
     "Check",
     "Convergence",
+    "Distributed",
     "Exact",
     "Inducing",
     "Iterative",

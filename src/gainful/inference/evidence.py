@@ -24,6 +24,7 @@ from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence
 from gainful.inference.engines.base import Engine, EngineBelief
 from gainful.inference.engines.dense import DenseBelief
+from gainful.inference.engines.distributed import DistributedBelief
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.sampled import smooth
@@ -138,11 +139,11 @@ def evidence_and_gradient(
 
 def _by_engine(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: Start) -> Evidence:
     """As an engine has it. Its belief is where the next one may start from, unless that keeps a matrix of all answers
-    in memory, which is used up here."""
+    in memory, here or on workers, which is used up here."""
     layout = data.layout
     belief = engine.believe(mean, kernel, layout, None if isinstance(start, Sites) else start)
     later: Start
-    if isinstance(belief, DenseBelief):
+    if isinstance(belief, DenseBelief | DistributedBelief):
         value, found, later = belief.log_evidence, belief.into_gradient(), None
     else:
         found = belief.gradient()  # some have the evidence for nothing after it

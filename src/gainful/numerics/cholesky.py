@@ -24,7 +24,12 @@ Array = NDArray[np.float64]
 
 _ROUNDING = 2.0 * float(np.finfo(float).eps)  # of a diagonal entry: a pivot (squared) below it has no digits left
 _SMALL = 4096  # numbers on the right-hand side of a triangular system
-_JITTERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
+JITTERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
+NOT_POSITIVE = (
+    "a covariance matrix is not positive definite even with its diagonal enlarged by 1e-8 of itself: "
+    "the measurements contradict the noise they claim, or places repeat with no noise; "
+    "increase the instruments' noise or remove the repeats"
+)
 
 
 @dataclass(frozen=True)
@@ -144,15 +149,11 @@ def factor(matrix: Array, sign: Array | None = None, rebuild: Callable[[], Array
     if lower is not None:
         return Factor(lower)
     original = matrix if rebuild is None else rebuild()
-    for jitter in _JITTERS:
+    for jitter in JITTERS:
         lower = _potrf(_enlarged(original, jitter), overwrite=True)
         if lower is not None:
             return Factor(lower, jitter=jitter)
-    raise NumericalError(
-        "a covariance matrix is not positive definite even with its diagonal enlarged by 1e-8 of itself: "
-        "the measurements contradict the noise they claim, or places repeat with no noise; "
-        "increase the instruments' noise or remove the repeats"
-    )
+    raise NumericalError(NOT_POSITIVE)
 
 
 def _potrf(matrix: Array, overwrite: bool = False, least: Array | float = 0.0) -> Array | None:
