@@ -107,11 +107,11 @@ def _lanczos(times: Times, size: int, rank: int, start: Start, steps: int) -> Fo
     return Form(Q @ vectors[:, -rank:], np.diag(values[-rank:]))
 
 
-def relative(times: Times, K: Array, V: Array) -> float:
-    """The mean over the columns v of V (N, p) of |K̂ v − K v|/|K v|."""
+def relative(times: Times, K: Array, V: Array) -> Array:
+    """|K̂ v − K v|/|K v| for each of the columns v of V (N, p), (p,)."""
     exact = K @ V
     found = np.column_stack([times(v) for v in V.T])
-    return float(np.mean(np.linalg.norm(found - exact, axis=0) / np.linalg.norm(exact, axis=0)))
+    return np.asarray(np.linalg.norm(found - exact, axis=0) / np.linalg.norm(exact, axis=0))
 
 
 def best_of_rank(K: Array, ranks: Sequence[int]) -> list[float]:
