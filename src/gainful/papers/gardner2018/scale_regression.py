@@ -37,7 +37,7 @@ __all__ = ["EXPERIMENT", "engine_of"]
 Array = NDArray[np.float64]
 
 _NOISE = 0.5  # to begin with, of answers that spread by 1
-_QUICK = 200
+_QUICK, _COARSE = 200, 20  # readings of a quick run, and points of its grid along each dimension
 _METHODS = ("exact", "Vecchia", "inducing", "SKIP", "SKI")
 _NEIGHBOURS, _POINTS, _RANK, _GRID = 20, 400, 20, 100
 _SAME = 1.05  # a ratio of errors up to which two are the same
@@ -77,7 +77,7 @@ def engine_of(name: str, split: Split) -> Any:
         "Vecchia": lambda: gf.Vecchia(_NEIGHBOURS),
         "inducing": lambda: gf.Inducing(min(_POINTS, len(split.X) // 2)),
         "SKIP": lambda: gf.SKIP(rank=_RANK, grid=_GRID, over=corners),
-        "SKI": lambda: gf.SKI(over=corners),
+        "SKI": lambda: gf.SKI(grid=_COARSE if len(split.X) <= _QUICK else None, over=corners),
     }
     return made[name]()
 
