@@ -327,6 +327,12 @@ def test_more_than_four_dimensions_and_places_beyond_the_grid_are_refused():
     assert np.all(np.isfinite(model().condition(data, SKI(over=[[-1.0, -1.0], [10.0, 2.0]])).mean([[9.0, 0.5]])))
 
 
+def test_a_stated_grid_without_room_is_refused_before_anything_is_made():
+    data = problem(50, 4)[0]
+    with pytest.raises(gf.InvalidInput, match=r"grid: expected .* 8 GB .* 100 × 100 × 100 × 100 .*SKIP\(\)"):
+        model(4).condition(data, SKI(grid=100))
+
+
 @pytest.mark.parametrize("engine", [Dense(), Iterative(), SKI()])
 def test_duplicates_and_a_column_without_change_are_no_trouble(engine):
     rng = np.random.default_rng(0)

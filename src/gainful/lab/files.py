@@ -130,6 +130,11 @@ FILES = {
             "the sample images of scikit-learn (china, flower) and scikit-image (camera, coins, moon, brick), in grey",
         ),
         DataFile(
+            "keggdirected.npz",
+            "161fca6e96867f9f99ededf93dba8903eb8cf236e51828e272536c90d2c88838",
+            _uci("KEGG Metabolic Relation Network (Directed)", 220),
+        ),
+        DataFile(
             "kin40k.npz",
             "a2b064b4ab68a7f7ce8f24fb4e2da89aa0264607e34d32c6d8f74c61492193a2",
             "Schwaighofer & Tresp, Transductive and Inductive Methods for Approximate GP Regression (2003), kin40k",
@@ -155,8 +160,18 @@ FILES = {
             "the US National Health and Nutrition Examination Survey (NHANES), audiometry examinations",
         ),
         DataFile(
+            "power_plant.npz",
+            "4560cae0bdd0e990a814c418512d73d36e78af89bdb2afdc728cd5a8b2ad8fe8",
+            _uci("Combined Cycle Power Plant", 294),
+        ),
+        DataFile(
             "protein.npz",
             "670b219b3af222dbce601cc774a38e3c9b2b41219fea0e8a3159748b4a98641f",
+            _uci("Physicochemical Properties of Protein Tertiary Structure", 265),
+        ),
+        DataFile(
+            "protein_raw.npz",
+            "d4e2778af250c01528acbe2a33f2bacba64d32cb9475db1cfd892cd66a926564",
             _uci("Physicochemical Properties of Protein Tertiary Structure", 265),
         ),
         DataFile(

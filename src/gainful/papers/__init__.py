@@ -19,6 +19,8 @@ from gainful.papers.gardner2018 import (
     notch_limit,
     or_channel,
     real,
+    scale_mvm,
+    scale_regression,
 )
 from gainful.papers.houlsby2011 import approximation, artificial, benchmarks, preference
 from gainful.papers.lin2022 import airline, grid, sbc, series
@@ -31,6 +33,7 @@ _MODULES = (
     *(airline, grid, sbc, series),
     *(agreement, curves, notch, notch_limit, or_channel, real),
     *(additive_completion, additive_none, additive_optimise, additive_recovery),
+    *(scale_mvm, scale_regression),
 )
 
 

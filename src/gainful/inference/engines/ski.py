@@ -24,6 +24,7 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 from gainful.numerics.interpolation import Grid
+from gainful.numerics.memory import MOST
 
 __all__ = ["SKI", "as_counts", "as_over", "require_stationary"]
 
@@ -64,7 +65,9 @@ class SKI:
     ) -> GridBelief | KrylovBelief:
         readings = read(self, mean, layout)
         require_stationary(kernel, readings.X, "SKI")
-        operator = Interpolated(kernel, readings.X, self._covering(kernel, readings, _grid_of(start, readings.X)))
+        grid = self._covering(kernel, readings, _grid_of(start, readings.X))
+        _require_room(grid)
+        operator = Interpolated(kernel, readings.X, grid)
         if operator.grid.size <= _DIRECT:
             return grid_belief(mean, readings, operator)
         return require_finite(krylov_belief(mean, kernel, readings, operator, self.solver))
@@ -81,6 +84,14 @@ class SKI:
         if self.grid is not None:
             return Grid.covering(every, self.grid if listed(self.grid) is None else list(self.grid))  # type: ignore[arg-type]
         return _fine_enough(kernel, readings, every, before)
+
+
+def _require_room(grid: Grid) -> None:
+    """Refuse a stated grid whose transforms, twice as long along each axis, four at a time, have no room."""
+    if 4 * 2 ** len(grid.counts) * grid.size > MOST:
+        expected = f"a grid whose Fourier transforms fit into {MOST / 2**27:g} GB for SKI()"
+        got = f"{' × '.join(map(str, grid.counts))} points"
+        raise InvalidInput("grid", expected, got, "take fewer; SKIP() has one along each dimension, not over all")
 
 
 def as_counts(grid: object, least: int) -> int | tuple[int, ...]:
