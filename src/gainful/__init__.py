@@ -74,6 +74,7 @@ from gainful.kernels import (
 from gainful.means import ConstantMean, LinearMean, Mean, NotchMean, OutputMeans, UnknownMean, Zero
 from gainful.priors import Beta, Fixed, Flat, Gamma, LogNormal, Normal, Prior, Uniform
 from gainful.space import At, Categorical, Integer, LinearLimit, Pool, Proportions, Real, Space, Within
+from gainful.tables import Table, read_table
 
 if TYPE_CHECKING:
     from gainful.acquisition import Learn, Level, Normalised, PerCost, Predictions, Random, RandomType, Switch, score
@@ -186,6 +187,7 @@ __all__ = [
     "Stream",
     "StudentT",
     "Switch",
+    "Table",
     "TaskClusters",
     "Tasks",
     "TooLittleToLearn",
@@ -203,6 +205,7 @@ __all__ = [
     "minimise",
     "nuts",
     "rank",
+    "read_table",
     "score",
     "strategies",
 ]

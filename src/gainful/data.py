@@ -244,7 +244,7 @@ class Data:
             )
         several: Any = [answers] if single else answers
         canonical = instrument.validate(several, len(queries))
-        queries, canonical = np.array(queries), np.array(canonical)
+        queries, canonical = _own(queries, X), _own(canonical, answers)
         queries.flags.writeable = canonical.flags.writeable = False
         if not len(queries):
             return self
@@ -404,6 +404,12 @@ class Data:
             object.__setattr__(self, "_layout", lay_out(self.batches))
         assert self._layout is not None
         return self._layout
+
+
+def _own(array: Array, given: object) -> Array:
+    """The array, copied unless it is a copy already, as float32 becomes one: memory maps may be large."""
+    fresh = isinstance(given, np.ndarray) and not np.may_share_memory(array, given)
+    return array if fresh and array.flags.owndata else np.array(array)
 
 
 def _axes(answers: ArrayLike) -> int | None:

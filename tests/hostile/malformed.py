@@ -11,6 +11,7 @@ when the value may be taken for what it is (`FINE` says which may), `misread` wh
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import datetime
 import os
@@ -238,6 +239,17 @@ def roughness(posterior: gf.Posterior) -> float:
     return 1.0
 
 
+_FOLDER = tempfile.TemporaryDirectory()
+atexit.register(_FOLDER.cleanup)
+
+
+def _readings() -> str:
+    """A file of numbers."""
+    path = os.path.join(_FOLDER.name, "readings.npy")
+    np.save(path, np.arange(12.0).reshape(3, 4))
+    return path
+
+
 def _values() -> None:
     for kernel in (gf.SE, gf.Matern, gf.RationalQuadratic, gf.Periodic):
         positive = {f: ("positive parameter", 1.0) for f in kernel.__dataclass_fields__ if f != "nu"}
@@ -410,6 +422,9 @@ def _values() -> None:
     case("Solver", gf.Solver, tolerance=("positive", 1e-4), most=("count", 9), preconditioner=("count or 0", 5),
          probes=("count", 8), root=("count", 20), seed=("seed", 0))  # fmt: skip
     case("Iterative", gf.Iterative, memory=("not negative", 1.0), solver=("nothing", gf.Solver()))
+    case("Distributed", gf.Distributed, scheduler=("nothing", "tcp://10.0.0.5:8786"), tile=("count", 512))
+    case("read_table", gf.read_table, table=("nothing", _readings()), answer=("nothing", 2), inputs=("none", [1]),
+         also={"answer": {"-1", "0", "int64(3)"}})  # fmt: skip
     case("SKI", gf.SKI, grid=("none", 20), over=("some places", [[0.0, 0.0], [1.0, 1.0]]),
          solver=("nothing", gf.Solver()), also={"over": {"None", "one column"}})  # fmt: skip
     case("SKIP", gf.SKIP, rank=("count", 20), grid=("nothing", 20), over=("some places", [[0.0, 0.0], [1.0, 1.0]]),

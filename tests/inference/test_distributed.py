@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,8 +52,8 @@ class AtOnce:
     def gather(self, futures):
         return list(futures)
 
-    def release(self):
-        pass
+    def unless_interrupted(self, keep):
+        return nullcontext()
 
 
 @pytest.mark.parametrize(("N", "tile"), [(1, 1), (1, 8), (7, 1), (40, 8), (41, 8), (47, 8), (40, 100)])
@@ -86,20 +88,17 @@ def client(tmp_path_factory):
         yield connected
 
 
-def tasks_left(client):
-    """What the scheduler still knows of, once it has had a moment to forget."""
-    for _ in range(100):
-        left = client.run_on_scheduler(lambda dask_scheduler: [key for key in dask_scheduler.tasks if "gainful" in key])
-        if not left:
-            break
-        client.sync(_moment)
-    return left
+def known(client):
+    """What the scheduler knows of."""
+    return client.run_on_scheduler(lambda dask_scheduler: {key for key in dask_scheduler.tasks if "gainful" in key})
 
 
-async def _moment():
-    import asyncio
-
-    await asyncio.sleep(0.05)
+def wait_until(true, seconds=10.0):
+    """Whether it comes true: a scheduler takes a moment to forget."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
 
 
 def test_two_workers_give_the_numbers_of_one_array_to_rounding(client):
@@ -121,7 +120,7 @@ def test_two_workers_give_the_numbers_of_one_array_to_rounding(client):
     shares = [sum(worker in where for where in places) for worker in client.nthreads()]
     assert min(shares) >= 4, shares  # of the 15 tiles below the diagonal: each worker has its rows
     del ours
-    assert not tasks_left(client)
+    assert wait_until(lambda: not known(client))
 
 
 def test_it_keeps_the_laws_of_engines(client):
@@ -161,7 +160,19 @@ def test_ctrl_c_leaves_nothing_behind(client, monkeypatch):
     monkeypatch.setattr(workers.Tasks, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt) as kept:  # the traceback is held, as an interactive session holds it
         model().condition(data, gf.Distributed(client, tile=64))
-    assert not tasks_left(client)
+    assert wait_until(lambda: not known(client))
+    assert kept.value.__traceback__ is not None
+
+
+def test_ctrl_c_in_a_prediction_leaves_the_belief_and_nothing_else(client, monkeypatch):
+    data, Z = problem(100)
+    belief = gf.Distributed(client, tile=32).believe(model().mean, model().kernel, data.layout)
+    variance, before = belief.variance(Z), known(client)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as kept:
+        patched.setattr(workers.Tasks, "gather", lambda self, futures: (_ for _ in ()).throw(KeyboardInterrupt))
+        belief.variance(Z)
+    assert wait_until(lambda: known(client) <= before)
+    assert belief.variance(Z).tolist() == variance.tolist()
     assert kept.value.__traceback__ is not None
 
 
@@ -200,7 +211,7 @@ def test_it_is_a_value_and_refuses_what_is_none():
     for tile in (0, -1, 2.5, True, "64"):
         with pytest.raises(gf.InvalidInput, match="tile"):
             gf.Distributed("tcp://10.0.0.5:8786", tile=tile)
-    for scheduler in ("", 8786, None, object()):
+    for scheduler in ("", "here", 8786, None, object()):
         with pytest.raises(gf.InvalidInput, match="address of a Dask scheduler"):
             gf.Distributed(scheduler)
 
@@ -211,7 +222,7 @@ def test_a_wrong_address_no_dask_and_other_answers_are_refused(monkeypatch):
     with pytest.raises(gf.InvalidInput, match="Inducing"):
         model().condition(yes, gf.Distributed("tcp://127.0.0.1:1"))
     monkeypatch.setattr(workers, "_PATIENCE", 0.3)
-    for address in ("tcp://127.0.0.1:1", "not an address"):
+    for address in ("tcp://127.0.0.1:1", "not an address:x"):
         with pytest.raises(gf.InvalidInput, match="the address of a running Dask scheduler"):
             model().condition(data, gf.Distributed(address))
     monkeypatch.setitem(sys.modules, "distributed", None)

@@ -55,12 +55,9 @@ class Distributed:
     ) -> DistributedBelief:
         readings = read(self, mean, layout)
         tasks = tasks_at(self.scheduler)
-        try:
+        with tasks.unless_interrupted(keep=False):
             found = _positive(tasks, kernel, readings, self.tile)
             return DistributedBelief(mean, kernel, readings, found, found.solve(readings.residual), found.log_det())
-        except BaseException:  # Ctrl-C too: a traceback would keep futures, and workers their tiles
-            tasks.release()
-            raise
 
 
 def _positive(tasks: Tasks, kernel: Kernel, readings: Readings, tile: int) -> Factored:
@@ -141,10 +138,7 @@ class DistributedBelief:
         return self._pulled(keep=False)
 
     def _pulled(self, keep: bool) -> Gradient:
-        try:
+        with self.factor.tasks.unless_interrupted(keep):
             kernel, diagonal = self.factor.pulled(self.alpha, keep)
-        except BaseException:
-            self.factor.tasks.release()
-            raise
         noise = self.readings.noise * (self.alpha**2 - diagonal)
         return Gradient(kernel, self.prior_mean.vjp(self.readings.X)[1](self.alpha), noise)

@@ -69,13 +69,14 @@ class Factored:
 
     def _summed(self, X: Array, task: Callable[[Future, Future | None], tuple[Any, ...]]) -> Array:
         """A sum over the rows of L⁻¹ k(·, X)."""
-        places = self.tasks.submit(do.given, X, row=0)
         halves, total = list[Future](), None
-        for i, row in enumerate(self.rows):
-            given = (self.kernel, self.blocks[i], places, row, list(halves))
-            halves.append(self.tasks.submit(do.forward_kernel, *given, row=i))
-            total = self.tasks.submit(*task(halves[-1], total), row=i)
-        return np.asarray(self.tasks.gather([total])[0])
+        with self.tasks.unless_interrupted(keep=True):
+            places = self.tasks.submit(do.given, X, row=0)
+            for i, row in enumerate(self.rows):
+                given = (self.kernel, self.blocks[i], places, row, list(halves))
+                halves.append(self.tasks.submit(do.forward_kernel, *given, row=i))
+                total = self.tasks.submit(*task(halves[-1], total), row=i)
+            return np.asarray(self.tasks.gather([total])[0])
 
     def pulled(self, alpha: Array, keep: bool) -> tuple[Array, Array]:
         """The gradient of the log evidence in the kernel's theta, (P,), and the diagonal of B⁻¹, (N,).

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -65,11 +66,23 @@ class Tasks:
         with _in_words():
             return list(self.client.gather(list(futures)))
 
-    def release(self) -> None:
-        """Let go of everything: what is not begun yet is not begun any more."""
+    def release(self, but: AbstractSet[str] = frozenset()) -> None:
+        """Let go of everything but these keys: what is not begun yet is not begun any more."""
         with suppress(RuntimeError):  # the connection is closed already
             for future in list(self._alive):
-                future.release()
+                if future.key not in but:
+                    future.release()
+
+    @contextmanager
+    def unless_interrupted(self, keep: bool) -> Iterator[None]:
+        """Where what follows is cut short, by Ctrl-C too, let go of what it has begun, or of all where nothing is to be
+        kept: a traceback would keep futures, and workers their tiles."""
+        before = frozenset(future.key for future in list(self._alive)) if keep else frozenset()
+        try:
+            yield
+        except BaseException:
+            self.release(before)
+            raise
 
 
 @contextmanager
@@ -90,7 +103,7 @@ def _in_words() -> Iterator[None]:
 
 def address_of(scheduler: object) -> str:
     """The address of a scheduler: as it is, or that of a Dask client, which is then used for what is sent there."""
-    if isinstance(scheduler, str) and scheduler:
+    if isinstance(scheduler, str) and ":" in scheduler:
         return scheduler
     address = getattr(getattr(scheduler, "scheduler", None), "address", None)
     if not (isinstance(address, str) and hasattr(scheduler, "submit")) or getattr(scheduler, "asynchronous", True):
