@@ -81,8 +81,22 @@ class Tasks:
         try:
             yield
         except BaseException:
-            self.release(before)
+            try:
+                self._arrive()
+            finally:
+                self.release(before)
             raise
+
+    def _arrive(self) -> None:
+        """Wait until the scheduler has all that was sent: it keeps for good what it is told to let go of too early."""
+        package = _distributed()
+        with suppress(RuntimeError, OSError, TimeoutError, package.CancelledError, package.KilledWorker):
+            last = self.submit(_nothing, row=0, order=-1.0)  # it takes tasks in the order in which they are sent
+            last.result(timeout=_PATIENCE)
+
+
+def _nothing() -> None:
+    """The last of several tasks."""
 
 
 @contextmanager
