@@ -237,7 +237,14 @@ def test_evidences_of_rival_models_are_those_of_nested_sampling(model):
         return np.array([each.quantile(float(share)) for each, share in zip(priors, shares, strict=True)])
 
     sampler = dynesty.NestedSampler(
-        log_likelihood, prior, len(priors), nlive=60, sample="rwalk", bootstrap=0, rstate=np.random.default_rng(0)
+        log_likelihood,
+        prior,
+        len(priors),
+        nlive=30,
+        sample="rwalk",
+        walks=8,
+        bootstrap=0,
+        rstate=np.random.default_rng(0),
     )
     sampler.run_nested(dlogz=0.1, print_progress=False)
     exact, error = float(sampler.results.logz[-1]), float(sampler.results.logzerr[-1])
