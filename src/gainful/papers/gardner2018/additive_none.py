@@ -3,7 +3,7 @@
 Four functions over [−1, 1]^10 without additive structure: Ackley, Levy and Rosenbrock after a rotation of all
 dimensions, with the minimum at a place drawn from the middle half of the box, and a draw from a GP with one lengthscale
 for all, by 2000 random features, whose minimum is the lowest of 200 descents. The rotation, the place and the draw are
-new in each of ten runs. Models: gainful's own chain over partitions, the same model with all dimensions in one term,
+new in each of five runs. Models: gainful's own chain over partitions, the same model with all dimensions in one term,
 and the plain GP that a campaign has when no model is named. What is compared is the logarithm of the best value above
 the minimum, in units in which the function spreads by one over the box.
 """
@@ -29,7 +29,7 @@ __all__ = ["EXPERIMENT", "function_of"]
 
 Array = NDArray[np.float64]
 
-_D, _EVALUATIONS, _RUNS = 10, 100, 10
+_D, _EVALUATIONS, _RUNS = 10, 100, 5
 _NAMES = ("Ackley", "Levy", "Rosenbrock", "draw")
 _WORDS = {
     "Ackley": "Ackley, rotated",
