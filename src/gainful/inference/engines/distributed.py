@@ -65,7 +65,8 @@ def _positive(tasks: Tasks, kernel: Kernel, readings: Readings, tile: int) -> Fa
     for jitter in (0.0, *JITTERS):
         try:
             return factored(tasks, kernel, readings, tile, jitter)
-        except NotPositive:
+        except NotPositive as failed:
+            failed.__traceback__ = None  # its frames would keep what the next attempt finds
             tasks.release()
     raise NumericalError(NOT_POSITIVE)
 

@@ -68,10 +68,13 @@ class Tasks:
 
     def release(self, but: AbstractSet[str] = frozenset()) -> None:
         """Let go of everything but these keys: what is not begun yet is not begun any more."""
-        with suppress(RuntimeError):  # the connection is closed already
-            for future in list(self._alive):
-                if future.key not in but:
-                    future.release()
+        try:
+            self._arrive()
+        finally:  # a second Ctrl-C does not wait
+            with suppress(RuntimeError):  # the connection is closed already
+                for future in list(self._alive):
+                    if future.key not in but:
+                        future.release()
 
     @contextmanager
     def unless_interrupted(self, keep: bool) -> Iterator[None]:
@@ -81,10 +84,7 @@ class Tasks:
         try:
             yield
         except BaseException:
-            try:
-                self._arrive()
-            finally:
-                self.release(before)
+            self.release(before)
             raise
 
     def _arrive(self) -> None:
