@@ -1,4 +1,4 @@
-"""A trial of `_scale_rivals.py`: its data in a file, its task as a line, its answer as a line, and an end if it is late."""
+"""A trial of `_scale_rivals.py`: data in a file, task and answer a line each, and an end if it is late."""
 
 from __future__ import annotations
 

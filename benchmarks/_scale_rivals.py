@@ -7,8 +7,8 @@
     {"system": "gainful-ski", "file": "split.npz", "evidence": [0.2, 0.2, 0.3]}
         learns nothing: one evidence with its gradient at these lengthscales and this noise, and the predictions
 
-The file has X (N, D), y (N,) and Z (M, D), scaled. All have a Matérn 3/2 kernel with a lengthscale for each dimension, a
-constant mean and Gaussian noise, and run on one thread. Where "neighbours" is not given they have their defaults.
+The file has X (N, D), y (N,) and Z (M, D), scaled. All have a Matérn 3/2 kernel with a lengthscale for each dimension,
+a constant mean and Gaussian noise, and run on one thread. Where "neighbours" is not given they have their defaults.
 
 - "gainful": the automatic choice; "gainful-exact", "gainful-vecchia", "gainful-inducing" and "gainful-ski" by hand.
 - "gpboost-full-scale", "gpboost-vecchia": GPModel with `gp_approx` full_scale_vecchia (200 inducing points and 30
@@ -37,14 +37,13 @@ PREDICTED = 2048  # places at a time, for SVGP
 
 
 class Gainful:
-    packages = ("numpy", "scipy")
+    packages = ("gainful", "numpy", "scipy")
 
     def __init__(self, engine: str, task: dict) -> None:
         import gainful as gf
-        import gainful.inference.engines.vecchia_compiled  # noqa: F401  Numba is loaded before the seconds are counted
+        import gainful.inference.engines.vecchia_compiled  # Numba is loaded before the seconds are counted
 
         self.gf, self.engine, self.task = gf, engine, task
-        self.versions = {"gainful": gf.__version__}
 
     def _inference(self, X: np.ndarray, Z: np.ndarray):
         gf, neighbours = self.gf, self.task.get("neighbours")
@@ -77,7 +76,6 @@ class Gainful:
 
 class GPBoost:
     packages = ("gpboost", "numpy", "scipy")
-    versions: dict = {}
 
     def __init__(self, approximation: str, task: dict) -> None:
         import gpboost
@@ -100,7 +98,6 @@ class GPBoost:
 
 class Svgp:
     packages = ("gpytorch", "torch", "numpy")
-    versions: dict = {}
 
     def __init__(self, _: str, task: dict) -> None:
         import gpytorch
@@ -190,7 +187,7 @@ def run(task: dict) -> dict:
         "mean": mean.tolist(), "variance": variance.tolist(), "learning": round(learned - begun, 3),
         "predicting": round(ended - learned, 3), "processor": round(time.process_time() - processor, 3),
         "gigabytes": round(peak(), 3), "message": message,
-        "packages": system.versions | {each: version(each) for each in system.packages},
+        "packages": {each: version(each) for each in system.packages},
     }  # fmt: skip
 
 
