@@ -1,6 +1,6 @@
 """The environments that the rivals live in, made on demand, beside gainful's: one for BoTorch and Optuna with their
 PyTorch, one with CMA-ES and SAAS besides, one for HEBO with an older NumPy, one for the BBOB functions, one for
-gallifrey with its JAX, one for AEPsych with an older BoTorch."""
+gallifrey with its JAX, one for AEPsych with an older BoTorch, one for GPBoost and GPyTorch."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ GALLIFREY = (
 AEPSYCH = (
     "aepsych[benchmark]==0.8.0", "torch==2.13.0", "botorch==0.12.0", "gpytorch==1.13", "linear_operator==0.5.3",
     "numpy==1.26.4", "scipy==1.14.1", "pandas==2.3.3", "torcheval==0.0.7",
+)  # fmt: skip
+SCALE = (
+    "gpboost==1.8.0", "gpytorch==1.15.2", "linear_operator==0.6.1", "torch==2.13.0", "numpy==2.4.6", "scipy==1.17.1",
+    "pandas==3.1.1", "scikit-learn==1.9.1",
 )  # fmt: skip
 
 
@@ -57,6 +61,11 @@ def gallifrey() -> Path:
 def aepsych() -> Path:
     """The Python that has AEPsych, with its test functions."""
     return _made(ROOT / ".venv-aepsych", AEPSYCH, "AEPsych")
+
+
+def scale() -> Path:
+    """The Python that has GPBoost and GPyTorch."""
+    return _made(ROOT / ".venv-scale", SCALE, "GPBoost and GPyTorch")
 
 
 def _made(environment: Path, packages: tuple[str, ...], names: str) -> Path:
