@@ -2,10 +2,10 @@
 
 skip    ProductStructureKernel over GridInterpolationKernel, its root decompositions of the stated rank: seconds of a
         step (minus log evidence and its gradient, from scratch) and of a product, which is left in a file
-svgp    a variational GP of 1024 inducing points under a Bernoulli likelihood, its natural step replaced by Adam as in
-        the documentation, minibatches of 1024, until the given seconds are over; probabilities are left in a file
+svgp    a variational GP through inducing points that are learned, under a Bernoulli likelihood, by Adam on minibatches
+        until the given seconds are over; probabilities are left in a file
 
-"equal" has double precision and gainful's tolerance, probes and rank of the preconditioner; without it everything is as
+In `skip`, "equal" has double precision and gainful's tolerance, probes and rank of the preconditioner; without it everything is as
 it comes: single precision, a residual of 1 in training, ten probes, a preconditioner of rank 15.
 """
 

@@ -18,8 +18,8 @@ equal     GPyTorch's ProductStructureKernel(GridInterpolationKernel(...)), max_r
           precision, with gainful's tolerance, probes and preconditioner
 stock     the same as it comes: single precision, residual 1 in training, 10 probes, preconditioner of rank 15
 
-GPyTorch has rank 30, as published (`--rival-ranks`). Its kernel is deprecated, and its matrix is another where the number of dimensions
-is no power of two: there its error is near 1, and it is reported as it is.
+GPyTorch has rank 30, as published (`--rival-ranks`). Its kernel is deprecated, and its matrix is another where the
+number of dimensions is no power of two: there its error is near 1, and it is reported as it is.
 
 Wanted, beside every case of `equal` and of `stock`: a step at least 3 times as fast, by the fastest of gainful's ranks
 whose error for normal v is no larger (up to 5 %, as v are few); never more than 6 GB.
