@@ -11,10 +11,13 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 Record = dict[str, Any]
 
@@ -35,6 +38,16 @@ def ask(python: str | Path, script: str, task: Record, limit: float | None = Non
     if not lines:
         return {"error": f"ended with {ended.returncode}: {ended.stderr.strip()[-300:]}"}
     return dict(json.loads(lines[-1]))
+
+
+def answered(
+    python: str | Path, script: str, task: Record, arrays: dict[str, np.ndarray], limit: float | None = None
+) -> Record:
+    """The same, with these arrays in the file of the task."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "arrays.npz"
+        np.savez(file, **arrays)
+        return ask(python, script, task | {"file": str(file)}, limit)
 
 
 def serve(work: Callable[[Record], Record]) -> None:

@@ -1,12 +1,12 @@
-"""GPyTorch, for `skip_rivals.py` and `letter.py`; runs under the Python of `_environment.ten`, one task a process.
+"""GPyTorch, for `skip_rivals.py` and `letter.py`; runs under the Python of `_environment.scale`, one task a process.
 
 skip    ProductStructureKernel over GridInterpolationKernel, its root decompositions of the stated rank: seconds of a
         step (minus log evidence and its gradient, from scratch) and of a product, which is left in a file
 svgp    a variational GP through inducing points that are learned, under a Bernoulli likelihood, by Adam on minibatches
         until the given seconds are over; probabilities are left in a file
 
-In `skip`, "equal" has double precision and gainful's tolerance, probes and rank of the preconditioner; without it everything is as
-it comes: single precision, a residual of 1 in training, ten probes, a preconditioner of rank 15.
+In `skip`, "equal" has double precision and gainful's tolerance, probes and rank of the preconditioner; without it
+everything is as it comes: single precision, a residual of 1 in training, ten probes, a preconditioner of rank 15.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from contextlib import ExitStack
 from importlib.metadata import version
 
-from _apart import Record, serve
+from _apart import Record, peak, serve
 
 PACKAGES = ("gpytorch", "linear_operator", "torch")
 
@@ -72,7 +72,7 @@ def skip(task: Record) -> Record:
             operator = model.covar_module(X).evaluate_kernel()
             np.save(task["product"], (operator @ V).to(torch.float64).numpy())
             product = _best(lambda: operator @ V[:, :1], max(task["repeats"], 5))
-        out: Record = {"product_seconds": product, "packages": _packages(), "memory_of_products": _peak()}
+        out: Record = {"product_seconds": product, "packages": _packages(), "memory_of_products": peak()}
         try:
             torch.manual_seed(0)
             out["log_evidence"] = step()
@@ -141,12 +141,6 @@ def _best(run, repeats: int) -> float:
 
 def _packages() -> dict[str, str]:
     return {name: version(name) for name in PACKAGES}
-
-
-def _peak() -> float:
-    from _apart import peak
-
-    return peak()
 
 
 def work(task: Record) -> Record:

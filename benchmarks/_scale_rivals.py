@@ -2,8 +2,8 @@
 
     {"system": "gpboost-vecchia", "file": "split.npz", "seconds": 600, "neighbours": 15}
         learns the hyperparameters from cold and predicts; answers with the mean and the variance (noise included) of
-        each held-out answer, the seconds of learning and of predicting, the seconds of the processor, the peak memory
-        in GB, the versions of its packages, and a sentence on what was done
+        each held-out answer, the seconds of learning and of predicting, the seconds of the processor, the versions of
+        its packages, and a sentence on what was done
     {"system": "gainful-ski", "file": "split.npz", "evidence": [0.2, 0.2, 0.3]}
         learns nothing: one evidence with its gradient at these lengthscales and this noise, and the predictions
 
@@ -16,21 +16,15 @@ a constant mean and Gaussian noise, and run on one thread. Where "neighbours" is
 - "svgp": GPyTorch's variational GP with 1024 inducing points, which begin at random readings and are learned; Adam with
   the step of GPyTorch's tutorial, 0.01, batches of 1024, single precision, for so many "seconds".
 
-The process ends when nobody listens any more. It is run by `scale_rivals.py` and `linear_cost.py`.
+It is run by `scale_rivals.py` and `linear_cost.py`.
 """
 
-import json
-import os
-import sys
-import threading
 import time
-import traceback
 import warnings
 from importlib.metadata import version
 
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
-
 import numpy as np
+from _apart import serve
 
 INDUCING, BATCH, STEP = 1024, 1024, 0.01
 PREDICTED = 2048  # places at a time, for SVGP
@@ -158,18 +152,6 @@ def _variational(gpytorch, first):
 SYSTEMS = {"gainful": Gainful, "gpboost": GPBoost, "svgp": Svgp}
 
 
-def peak() -> float:
-    """The most memory that this process has held, in GB. Where the kernel has no word on it, the largest resident size,
-    which counts that of the process that started this one as well."""
-    try:
-        with open("/proc/self/status", encoding="ascii") as file:
-            return next(float(line.split()[1]) / 2**20 for line in file if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def run(task: dict) -> dict:
     name, _, kind = task["system"].partition("-")
     system = SYSTEMS[name](kind, task)
@@ -186,28 +168,11 @@ def run(task: dict) -> dict:
     return {
         "mean": mean.tolist(), "variance": variance.tolist(), "learning": round(learned - begun, 3),
         "predicting": round(ended - learned, 3), "processor": round(time.process_time() - processor, 3),
-        "gigabytes": round(peak(), 3), "message": message,
+        "message": message,
         "packages": {each: version(each) for each in system.packages},
     }  # fmt: skip
 
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # some print while they learn
-    warnings.simplefilter("ignore")
-    task = json.loads(sys.stdin.readline())
-
-    def listening() -> None:
-        sys.stdin.read()
-        os._exit(1)  # whoever asked has gone
-
-    threading.Thread(target=listening, daemon=True).start()
-    try:
-        answer = run(task)
-    except Exception as error:  # whatever it is, the parent writes it down
-        answer = {"error": f"{type(error).__name__}: {error}"[:400], "where": traceback.format_exc()[-600:]}
-    answers.write(json.dumps(answer) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore")
+    serve(run)

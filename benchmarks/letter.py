@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/letter.py [--letter A] [--seed 0] [--points 500] [--most 2000]
 
-letter.csv has 20,000 images of letters with 16 numbers each. A permutation by the seed holds out every fifth part of
-them, 4000; inputs are scaled to mean 0 and variance 1 on the others. All have a Matérn 5/2 kernel with a lengthscale for
-each input and a constant mean, learned from the 16,000 answers, and a probit link. Nothing is tuned on what is held out.
+letter.csv has 20,000 images of letters with 16 numbers each. A fifth of them, 4000, drawn by the seed, is held out;
+inputs are scaled to mean 0 and variance 1 on the others. All have a Matérn 5/2 kernel with a lengthscale for each input
+and a constant mean, learned from the 16,000 answers, and a probit link. Nothing is tuned on what is held out.
 
 gainful   `gf.Binary` through `gf.Inducing(500)`, `gf.fit` from lengthscales of 4, one start
 svgp      GPyTorch: 1024 inducing points that are learned, Bernoulli likelihood, Adam at 0.01, minibatches of 1024,
@@ -32,11 +32,11 @@ import csv
 import sys
 import tempfile
 import time
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 from _apart import Record, ask, serve
+from _environment import scale
 from _harness import Claim, report
 from _resumable import append, on_file, options
 from scipy.special import ndtr
@@ -75,7 +75,8 @@ def measured(task: Record) -> Record:
     mean, variance = fitted.posterior.mean(Z), fitted.posterior.variance(Z)
     np.save(task["answers"], ndtr(mean / np.sqrt(1.0 + variance)))
     return {"seconds": time.process_time() - begun, "learned": learned, "message": fitted.message,
-            "log_evidence": fitted.log_evidence, "values": {k: np.asarray(v).tolist() for k, v in fitted.values.items()},
+            "log_evidence": fitted.log_evidence,
+            "values": {name: np.asarray(value).tolist() for name, value in fitted.values.items()},
             "packages": {"gainful": gf.__version__}}  # fmt: skip
 
 
@@ -97,25 +98,11 @@ def scores(probabilities: Array, held: Array) -> Record:
     }
 
 
-def python_of(system: str) -> str:
-    """The Python that has the system; RuntimeError with what is missing."""
-    if system == OURS:
-        return sys.executable
-    name = "ten" if system == "svgp" else "scale"
-    made = getattr(import_module("_environment"), name, None)
-    if made is None:
-        raise RuntimeError(f"{system} needs the environment {name}() of _environment.py, which is not there")
-    return str(made())
-
-
 def trial(
     system: str, given: Record, made: dict[str, Array], seconds: float | None, kept: Path, limit: float
 ) -> Record:
     """What the system's process measured, and its scores; probabilities are kept in a file."""
-    try:
-        python = python_of(system)
-    except RuntimeError as error:
-        return {"error": str(error)}
+    python = sys.executable if system == OURS else scale()
     with tempfile.TemporaryDirectory() as folder:
         file, answers = Path(folder) / "split.npz", Path(folder) / "answers.npy"
         np.savez(file, **{name: made[name] for name in ("X", "y", "Z")})

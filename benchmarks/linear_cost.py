@@ -5,8 +5,9 @@
 cost    one evidence with its gradient and 1000 predictions, at the hyperparameters that the readings were made with.
         Printed are seconds, peak memory, and the exponent p of seconds ∝ N^p by least squares on logarithms, beside the
         exponent of the last two sizes alone, which the cost of starting up does not flatter
-fit     the whole of `gf.fit` from cold with `gf.Vecchia(15)` on `--fit` readings, and 1000 predictions, beside GPBoost's
-        Vecchia with as many neighbours; the errors are those of predicting the function itself. `--fit 0` leaves it out
+fit     the whole of `gf.fit` from cold with `gf.Vecchia(15)` on `--fit` readings, and 1000 predictions, beside
+        GPBoost's Vecchia with as many neighbours; the errors are those of predicting the function itself. `--fit 0`
+        leaves it out
 
 Places are uniform on the unit square. The function is a sum of 500 random waves whose frequencies have the spectral
 density of a Matérn 3/2 kernel with a lengthscale of 0.2 and a variance of 1; the noise is 0.3.
@@ -25,7 +26,8 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-from _own_process import answered, python_of
+from _apart import answered
+from _environment import scale
 from _resumable import Record, on_file, options, perform
 
 import gainful as gf
@@ -33,7 +35,11 @@ import gainful as gf
 Array = np.ndarray
 Records = dict[tuple[str, int], Record]
 
-NAMES = {"gainful-ski": "gainful, SKI", "gainful-vecchia": "gainful, Vecchia(15)", "gpboost-vecchia": "GPBoost, Vecchia"}
+NAMES = {
+    "gainful-ski": "gainful, SKI",
+    "gainful-vecchia": "gainful, Vecchia(15)",
+    "gpboost-vecchia": "GPBoost, Vecchia",
+}
 LINEAR = ("gainful-ski", "gainful-vecchia")
 FITTED = ("gainful-vecchia", "gpboost-vecchia")
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
@@ -63,7 +69,7 @@ def trial(system: str, kind: str, N: int, limit: float, python: str) -> Iterator
     task: Record = {"system": system, "neighbours": NEIGHBOURS}
     if kind == "cost":
         task["evidence"] = [LENGTH, LENGTH, NOISE]
-    answer = answered(python, task, {"X": X, "y": y, "Z": Z}, limit)
+    answer = answered(python, "_scale_rivals.py", task, {"X": X, "y": y, "Z": Z}, limit)
     if "error" not in answer:
         mean, variance = np.array(answer.pop("mean")), np.array(answer.pop("variance"))
         error, spread = truth - mean, variance - NOISE**2 if kind == "cost" else variance
@@ -96,7 +102,7 @@ def on_cost(records: Records, sizes: list[int]) -> list[Record]:
 
 
 def _costs(row: Record) -> str:
-    return f"{row['learning']:12.2f}{row['predicting']:11.2f}{row['gigabytes']:7.2f}{row['rmse']:8.4f}"
+    return f"{row['learning']:12.2f}{row['predicting']:11.2f}{row['memory']:7.2f}{row['rmse']:8.4f}"
 
 
 def on_fit(records: Records, N: int) -> list[Record]:
@@ -107,7 +113,7 @@ def on_fit(records: Records, N: int) -> list[Record]:
     for system, row in rows.items():
         words = f"  none: {row.get('error')}"
         if "seconds" in row:
-            words = f"{row['seconds']:9.1f}{row['gigabytes']:7.2f}{row['rmse']:8.4f}  {row['message']}"
+            words = f"{row['seconds']:9.1f}{row['memory']:7.2f}{row['rmse']:8.4f}  {row['message']}"
         print(f"{NAMES[system]:24s}{words}")
     ours, theirs = rows.get("gainful-vecchia", {}).get("seconds"), rows.get("gpboost-vecchia", {}).get("seconds")
     if ours is None:
@@ -130,7 +136,8 @@ def main() -> int:
     given = asked.parse_args()
     wanted = [(system, "cost", N) for N in given.sizes for system in LINEAR]
     wanted += [(system, "fit", given.fit) for system in FITTED if given.fit]
-    todo = {(f"{system} {kind}", N): (system, kind, N, 60.0 * given.minutes, python_of(system))
+    pythons = {system: str(sys.executable if system in LINEAR else scale()) for system, *_ in wanted}
+    todo = {(f"{system} {kind}", N): (system, kind, N, 60.0 * given.minutes, pythons[system])
             for system, kind, N in wanted}  # fmt: skip
     finished = perform(trial, todo, given.folder, given.cores)
     records = on_file(given.folder)

@@ -12,8 +12,8 @@ automatic   these, kin8nm, power_plant and precipitation: the automatic choice b
 Each learns its hyperparameters from cold and predicts what is held out: split 0 of the file, or a tenth at random where
 the file has no splits. Inputs and answers are scaled to unit variance on the training part, and errors are in that
 unit. A column whose spread is below 1e-12 of its largest magnitude is constant but for rounding, and is left out: it
-tells nothing, and GPBoost refuses it. The kernel is a Matérn 3/2 with a lengthscale for each dimension; all else is as `_scale_rivals.py` says. Beside them are a
-constant and a linear prediction, with the variance of what they leave.
+tells nothing, and GPBoost refuses it. The kernel is a Matérn 3/2 with a lengthscale for each dimension; all else is as
+`_scale_rivals.py` says. Beside them are a constant and a linear prediction, with the variance of what they leave.
 
 Wanted: on elevators, exact, an RMSE of at most 0.357 and an NLPD of at most 0.392 within 20 minutes and 6 GB, no slower
 than GPBoost's full-scale Vecchia; on protein and kin40k a lower NLPD than GPBoost and SVGP, within an hour and 12 GB;
@@ -39,7 +39,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from _own_process import answered, python_of
+from _apart import answered
+from _environment import scale
 from _resumable import Record, on_file, options, perform
 
 import gainful as gf
@@ -124,7 +125,7 @@ def trial(
     """One system on one data set; `seconds` are SVGP's to learn in."""
     given = loaded(name, split, most)
     task = {"system": system, "seconds": seconds}
-    answer = answered(python, task, {"X": given.X, "y": given.y, "Z": given.Z}, limit)
+    answer = answered(python, "_scale_rivals.py", task, {"X": given.X, "y": given.y, "Z": given.Z}, limit)
     about = {"readings": len(given.X), "dimensions": given.X.shape[1]}
     if system == SVGP:
         about["granted"] = seconds
@@ -151,7 +152,10 @@ def cell_of(system: str, name: str, most: int | None) -> str:
 def tasks(given: Any, wanted: list[tuple[str, str]], records: Records) -> dict[tuple[str, int], tuple[Any, ...]]:
     """By cell and split. SVGP has the seconds that gainful took to learn."""
     limit = 60.0 * given.minutes
-    pythons = {system: python_of(system) for system in {system for system, _ in wanted}}
+    pythons = {
+        system: str(sys.executable if system.startswith("gainful") else scale())
+        for system in {system for system, _ in wanted}
+    }
     found = {}
     for system, name in wanted:
         ours = records.get((cell_of(OURS, name, given.most), given.split), {})
@@ -189,7 +193,7 @@ def show(results: Results, name: str) -> None:
         print(f"{words:28s}{_scores(row)}")
     for system, row in own.items():
         if "nlpd" in row:
-            print(f"{NAMES[system]:28s}{_scores(row)} {row['seconds']:8.1f} {row['gigabytes']:6.2f}  {row['message']}")
+            print(f"{NAMES[system]:28s}{_scores(row)} {row['seconds']:8.1f} {row['memory']:6.2f}  {row['message']}")
         else:
             print(f"{NAMES[system]:28s}  none: {row['error']}")
 
@@ -207,7 +211,7 @@ def on_elevators(results: Results) -> list[Record]:
         _claim(f"elevators, exact: RMSE {found['rmse']:.4f}, wanted {RMSE}", found["rmse"] <= RMSE),
         _claim(f"elevators, exact: NLPD {found['nlpd']:.4f}, wanted {NLPD}", found["nlpd"] <= NLPD),
         _claim(f"elevators, exact: {minutes:.1f} minutes, wanted {MINUTES:g}", minutes <= MINUTES),
-        _claim(f"elevators, exact: {found['gigabytes']:.2f} GB, wanted {GIGABYTES:g}", found["gigabytes"] <= GIGABYTES),
+        _claim(f"elevators, exact: {found['memory']:.2f} GB, wanted {GIGABYTES:g}", found["memory"] <= GIGABYTES),
     ]
     theirs = rival.get("seconds")
     words = f"{theirs / 60.0:.1f}" if theirs else f"no result ({rival.get('error', 'not run')})"
@@ -232,7 +236,7 @@ def beside_rivals(results: Results) -> list[Record]:
                 _claim(f"{name}: NLPD {found['nlpd']:.4f}, {NAMES[rival]} {words}",
                        found["nlpd"] < theirs["nlpd"] if "nlpd" in theirs else None)
             )  # fmt: skip
-        minutes, room = found["seconds"] / 60.0, found["gigabytes"]
+        minutes, room = found["seconds"] / 60.0, found["memory"]
         words = f"{name}: {minutes:.1f} minutes and {room:.2f} GB, wanted {HOUR:g} and {ROOM:g}"
         claims.append(_claim(words, minutes <= HOUR and room <= ROOM))
     return claims
@@ -281,7 +285,7 @@ def main() -> int:
     for name in SETS:
         show(results, name)
     claims = [*on_elevators(results), *beside_rivals(results), *of_the_choice(results)]
-    print("\nclaims" if given.most is None else f"\nclaims, which are about all readings; here are at most {given.most}")
+    print("\nclaims" if given.most is None else f"\nclaims, which are about all readings; here: {given.most}")
     for claim in claims:
         verdict = {True: "holds", False: "FALLS SHORT", None: "open"}[claim["holds"]]
         print(f"{verdict:12s}{claim['claim']}")

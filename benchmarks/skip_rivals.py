@@ -38,7 +38,7 @@ from pathlib import Path
 
 import numpy as np
 from _apart import Record, ask, serve
-from _environment import ten
+from _environment import scale
 from _harness import Claim, report
 from _resumable import on_file, options, perform
 
@@ -180,7 +180,7 @@ def main() -> int:
     asked.add_argument("--limit", type=float, default=1800.0, help="seconds that a case may take")
     asked.add_argument("--only", nargs="+", choices=(OURS, *RIVALS), default=[OURS, *RIVALS])
     given = asked.parse_args()
-    pythons = {OURS: sys.executable} | ({each: str(ten()) for each in RIVALS} if set(given.only) & set(RIVALS) else {})
+    pythons = {each: str(scale() if each in RIVALS else sys.executable) for each in given.only}
     tasks = {
         (f"{system} n={n} d={d} rank={rank}", 0): (system, pythons[system], n, d, rank, 0, given.repeats, given.limit)
         for n in given.sizes
