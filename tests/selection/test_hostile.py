@@ -195,3 +195,19 @@ def _copy(journal):
     for event in journal.events():
         out.append(event)
     return out
+
+
+@dataclass(frozen=True)
+class Vanishing:
+    """Next to nothing all over, and yet with a slope: the first numbers of a score that underflows."""
+
+    def score(self, belief, instrument, places):
+        return np.full(len(places), 1e-310)
+
+    def score_and_gradient(self, belief, instrument, places):
+        return self.score(belief, instrument, places), np.full(np.shape(places), 1e3)
+
+
+def test_a_score_of_next_to_nothing_is_climbed_without_overflow():
+    found = choose(Vanishing(), PRIOR, [Option(LAB, LINE)], np.random.default_rng(0))
+    assert LINE.contains(found.query.place[None])[0]

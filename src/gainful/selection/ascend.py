@@ -26,6 +26,7 @@ __all__ = ["ascend"]
 Array = NDArray[np.float64]
 
 _STEPS, _LOOKS = 40, 60  # of a climb; a score with an edge along its top would be looked at for ever
+_FLAT = 1e-12  # a score so far below its own slope is nothing to measure by: where it is zero all over
 _ENOUGH = {"amount": 1e-4, "log": 1e-6, "signed": 1e-9}  # of a score: a step that brings no more is the last
 _GLANCES = 6  # of a climb from a neighbour, to see whether it is the better one
 _AROUND, _REACHES = 64, (0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001)  # of the box
@@ -89,7 +90,8 @@ def _climb(
         return -float(scores.sum()) / scale, -slopes.ravel() / scale
 
     start = np.where(moves, chart.up(starts), 0.0).ravel()
-    scale = max(abs(objective(start)[0]), np.finfo(float).tiny)
+    value, slopes = objective(start)
+    scale = max(abs(value), _FLAT * float(np.abs(slopes).max(initial=0.0)), np.finfo(float).tiny)
     if not moves.any():
         return reached, heights
     minimize(
