@@ -422,6 +422,7 @@ def _values() -> None:
     case("Solver", gf.Solver, tolerance=("positive", 1e-4), most=("count", 9), preconditioner=("count or 0", 5),
          probes=("count", 8), root=("count", 20), seed=("seed", 0))  # fmt: skip
     case("Iterative", gf.Iterative, memory=("not negative", 1.0), solver=("nothing", gf.Solver()))
+    case("Single", gf.Single, tolerance=("positive", 1e-8), most=("count", 9), probes=("count", 8), seed=("seed", 0))
     case("Distributed", gf.Distributed, scheduler=("nothing", "tcp://10.0.0.5:8786"), tile=("count", 512))
     case("read_table", gf.read_table, table=("nothing", _readings()), answer=("nothing", 2), inputs=("none", [1]),
          also={"answer": {"-1", "0", "int64(3)"}})  # fmt: skip

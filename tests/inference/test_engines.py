@@ -35,6 +35,7 @@ def model(D=2, kernel=None):
     ("engine", "tolerance", "slopes"),
     [
         (Dense(), 1e-7, 1e-6),
+        (gf.Single(tolerance=1e-12), 1e-5, 1e-4),
         (gf.Vecchia(60), 1e-7, 1e-6),
         (gf.Vecchia(8), None, 1e-6),
         (gf.Inducing(60), 1e-4, 1e-5),
@@ -168,7 +169,7 @@ def test_a_check_by_draws_is_refused_behind_an_engine():
         model().condition(data, Dense()).check()
 
 
-@pytest.mark.parametrize("engine", [Dense(), Iterative(), SKI()])
+@pytest.mark.parametrize("engine", [Dense(), gf.Single(), Iterative(), SKI()])
 def test_other_answers_and_readings_without_noise_are_refused_with_a_way_out(engine):
     yes = gf.Data().add(YES, [[0.1, 0.2], [0.3, 0.4]], [1, 0])
     with pytest.raises(gf.InvalidInput, match="Inducing"):
@@ -217,6 +218,39 @@ def test_a_root_of_few_vectors_makes_variances_too_large_and_says_so():
     few = gp.condition(data, Iterative(solver=Solver(root=20)))
     assert np.all(few.variance(Z) >= gp.condition(data).variance(Z) * (1.0 - 1e-6))
     assert few.behind.excess > 0.2
+
+
+def test_a_factor_in_single_precision_gives_the_exact_belief():
+    data, Z = problem(400)
+    gp = model()
+    exact, ours = gp.condition(data), gp.condition(data, gf.Single())
+    error = 0.5 * ours.behind.refined.log_det.standard_error
+    assert error < 2e-3
+    assert abs(ours.log_evidence - exact.log_evidence) < 5.0 * error + 1e-6
+    assert ours.mean(Z) == pytest.approx(exact.mean(Z), abs=1e-8)
+    assert ours.variance(Z) == pytest.approx(exact.variance(Z), rel=1e-3)
+    assert ours.behind.refined.error < 1e-3
+    assert "single precision: variances are right to" in ours.convergence.message
+    a, b = (evidence_and_gradient(gp.mean, gp.kernel, data, each) for each in (gf.Single(), gf.Exact()))
+    assert a.kernel == pytest.approx(b.kernel, abs=1e-4 * np.abs(b.kernel).max())
+    assert a.mean == pytest.approx(b.mean, rel=1e-7)
+    assert a.instruments[0] == pytest.approx(b.instruments[0], rel=1e-4)
+    one, other = (gf.fit(gp, data, starts=1, inference=each) for each in (gf.Single(), None))
+    assert one.theta == pytest.approx(other.theta, abs=1e-3)
+
+
+def test_single_precision_is_refused_where_it_is_not_enough():
+    data, _ = problem(400)
+    precise = gf.Data().add(gf.Point(1e-4), data.layout.places, data.batches[0].answers)
+    with pytest.raises(gf.NumericalError, match=r"single precision is not enough.*variances are off by .*Exact\(\)"):
+        model().condition(precise, gf.Single())
+
+
+def test_a_refinement_that_falls_short_is_no_convergence():
+    data, _ = problem()
+    with pytest.warns(gf.ConvergenceWarning, match="relative residual"):
+        post = model().condition(data, gf.Single(most=1, tolerance=1e-14))
+    assert not post.converged
 
 
 def test_a_solve_that_falls_short_is_no_convergence():

@@ -76,7 +76,9 @@ def test_draws_have_the_moments_of_the_belief_whatever_the_answers():
 
 
 @pytest.mark.parametrize(
-    "engine", [Dense(), gf.Vecchia(25), gf.Iterative(), gf.SKIP(rank=40, over=[[-0.3, -0.3], [1.3, 1.3]])], ids=str
+    "engine",
+    [Dense(), gf.Single(), gf.Vecchia(25), gf.Iterative(), gf.SKIP(rank=40, over=[[-0.3, -0.3], [1.3, 1.3]])],
+    ids=str,
 )
 def test_draws_behind_an_engine_have_the_moments_of_its_belief_and_of_later_answers(engine):
     X, y, Z = problem()

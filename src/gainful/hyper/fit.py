@@ -19,6 +19,7 @@ from gainful.hyper.progress import Stage, Stages
 from gainful.inference.engines.base import Engine
 from gainful.inference.engines.choosing import FEW
 from gainful.inference.engines.dense import Dense
+from gainful.inference.engines.single import Single
 from gainful.inference.ep import EP
 from gainful.inference.evidence import UNSETTLED, Start
 from gainful.inference.posterior import Posterior, solve
@@ -133,7 +134,7 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
 def _stages(problem: Problem, counts: list[int]) -> list[Stage]:
     """The stages on so many answers. A step of exact inference costs N³, of all else about N."""
     method = problem.inference
-    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense) else 3
+    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense | Single) else 3
     last = len(counts) - 1
     most = [200 if i == 0 else _LAST if i == last else _STEPS for i in range(len(counts))]
     return [Stage(count, steps, float(count) ** power) for count, steps in zip(counts, most, strict=True)]

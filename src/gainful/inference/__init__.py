@@ -7,6 +7,7 @@ from gainful.inference.engines.distributed import Distributed
 from gainful.inference.engines.inducing import Inducing
 from gainful.inference.engines.iterative import Iterative
 from gainful.inference.engines.krylov import Solver
+from gainful.inference.engines.single import Single
 from gainful.inference.engines.ski import SKI
 from gainful.inference.engines.skip import SKIP
 from gainful.inference.engines.vecchia import Vecchia
@@ -37,6 +38,7 @@ __all__ = [
     "Ranking",
     "Result",
     "Sampled",
+    "Single",
     "Solver",
     "Vecchia",
     "rank",

@@ -108,14 +108,20 @@ class Factor:
             return out
         return matmul(root.T if self.sign is None else root.T * self.sign, root)
 
+    def lower_inverse(self) -> Array:
+        """The lower triangle of B⁻¹ (zeros above, Fortran order), in an array of its own."""
+        if self.sign is None and self.size:
+            return np.asarray(lapack.dpotri(self.lower, lower=1, overwrite_c=0)[0])
+        return np.asfortranarray(np.tril(self.inverse()))
+
     def into_inverse(self) -> Array:
-        """The lower triangle of B⁻¹ (zeros above, Fortran order), written over L: this factor is used up.
+        """The same, written over L: this factor is used up.
 
         For the last step of a gradient, where a second N-by-N array would be the largest thing in memory.
         """
         if self.sign is None and self.size:
             return np.asarray(lapack.dpotri(self.lower, lower=1, overwrite_c=1)[0])
-        return np.asfortranarray(np.tril(self.inverse()))
+        return self.lower_inverse()
 
 
 def _triangular(lower: Array, rhs: Array, transposed: bool = False) -> Array:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
 
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import EngineBelief, Gradient, Readings, read
@@ -23,15 +23,39 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean, Zero
 from gainful.numerics.blas import matmul
-from gainful.numerics.cholesky import Factor, factor
+from gainful.numerics.cholesky import factor
 from gainful.numerics.memory import in_blocks, require_room
 
-__all__ = ["Dense", "DenseBelief", "lower_tiles"]
+__all__ = ["Dense", "DenseBelief", "filled", "lower_tiles"]
 
 Array = NDArray[np.float64]
 
 _TILE = 1024  # rows and columns of the kernel at a time: 8 MB
 _LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Triangle(Protocol):
+    """A Cholesky factor L of B."""
+
+    @property
+    def log_det(self) -> float:
+        """log |B|."""
+
+    @property
+    def jitter(self) -> float:
+        """By how much B's diagonal had to be enlarged, relative to itself."""
+
+    def half(self, rhs: Array, /) -> Array:
+        """L⁻¹ rhs."""
+
+    def solve(self, rhs: Array, /) -> Array:
+        """B⁻¹ rhs."""
+
+    def lower_inverse(self) -> NDArray[Any]:
+        """The lower triangle of B⁻¹."""
+
+    def into_inverse(self) -> NDArray[Any]:
+        """The same, written over L."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +66,7 @@ class Dense:
         readings = read(self, mean, layout)
         N = len(readings.X)
         require_room("data", N, N, "condition with inference=Iterative(), Vecchia() or Inducing()")
-        done = factor(_filled(kernel, readings), rebuild=lambda: _filled(kernel, readings))
+        done = factor(filled(kernel, readings), rebuild=lambda: filled(kernel, readings))
         alpha = done.solve(readings.residual)
         return DenseBelief(mean, kernel, readings, done, alpha)
 
@@ -54,7 +78,7 @@ class DenseBelief:
     prior_mean: Mean
     kernel: Kernel
     readings: Readings
-    factor: Factor
+    factor: Triangle
     alpha: Array = field(repr=False)
 
     @property
@@ -146,35 +170,34 @@ class DenseBelief:
 
     def gradient(self) -> Gradient:
         """Of the log evidence; the factor stays, and its inverse is a second array of N × N."""
-        inverse = np.asarray(lapack.dpotri(self.factor.lower, lower=1, overwrite_c=0)[0])
-        return self._pulled(inverse)
+        return self._pulled(self.factor.lower_inverse())
 
     def into_gradient(self) -> Gradient:
         """The same with the inverse written over the factor: this belief is used up."""
         return self._pulled(self.factor.into_inverse())
 
-    def _pulled(self, inverse: Array) -> Gradient:
-        """From the lower triangle of B⁻¹, which it overwrites by α αᵀ − B⁻¹."""
-        G = blas.dsyr(-1.0, self.alpha, a=inverse, lower=1, overwrite_a=1)
-        X = self.readings.X
+    def _pulled(self, inverse: NDArray[Any]) -> Gradient:
+        """From the lower triangle of B⁻¹; each tile of the kernel meets one of α αᵀ − B⁻¹."""
+        X, alpha = self.readings.X, self.alpha
         total = np.zeros(self.kernel.size)
         for rows, columns in lower_tiles(len(X)):
-            tile = G[rows, columns]
+            tile = np.outer(alpha[rows], alpha[columns]) - inverse[rows, columns]
             if rows == columns:
                 tile = 0.5 * (np.tril(tile) + np.tril(tile, -1).T)
-            # C order, as kernels have theirs; pairs below the diagonal count twice.
-            total -= self.kernel.vjp(X[rows], X[columns])[1](np.ascontiguousarray(tile))
-        noise = -self.readings.noise * np.diagonal(G)
-        return Gradient(total, self.prior_mean.vjp(X)[1](self.alpha), noise)
+            total += self.kernel.vjp(X[rows], X[columns])[1](tile)  # pairs below the diagonal count twice
+        noise = self.readings.noise * (alpha**2 - np.diagonal(inverse))
+        return Gradient(total, self.prior_mean.vjp(X)[1](alpha), noise)
 
 
-def _filled(kernel: Kernel, readings: Readings) -> Array:
-    """The lower triangle of K + diag(noise), Fortran order."""
+def filled(kernel: Kernel, readings: Readings, kind: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
+    """The lower triangle of K + diag(noise), Fortran order, in numbers of this kind; what is above it is not set."""
     N = len(readings.X)
-    out = np.empty((N, N), order="F")
+    out = np.empty((N, N), dtype=kind, order="F")
     for rows, columns in lower_tiles(N):
-        out[rows, columns] = kernel.matrix(readings.X[rows], readings.X[columns])
-    out.flat[:: N + 1] += readings.noise
+        tile = kernel.matrix(readings.X[rows], readings.X[columns])
+        if rows == columns:
+            tile.flat[:: len(tile) + 1] += readings.noise[rows]
+        out[rows, columns] = tile
     return out
 
 
