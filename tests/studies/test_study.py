@@ -7,12 +7,13 @@ import stat
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainful as gf
-from gainful.studies import Study, read_study
+from gainful.studies import Study, default_model, read_study
 from gainful.studies.study import TEMPLATE
 from gainful.studies.toml_lines import lines_of
 
@@ -302,5 +303,31 @@ def test_a_sum_is_a_model_of_a_study(tmp_path):
     assert isinstance(design.model, gf.Partitions)
     assert design.goal == gf.acquisition.LogExpectedImprovement(sign=1)
     path.write_text(text.replace('"sum"', '"product"'), encoding="utf-8")
-    with pytest.raises(gf.InvalidInput, match=r"line 3.*one of gp, sum"):
+    with pytest.raises(gf.InvalidInput, match=r"line 3.*one of auto, gp, sum"):
         read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("many", "said", "goal", "model"),
+    [
+        (7, "", "minimise", gf.GP),
+        (8, "", "minimise", gf.Partitions),
+        (8, "", "learn", gf.GP),
+        (8, 'model = "gp"', "maximise", gf.GP),
+    ],
+)
+def test_the_optimum_of_eight_numbers_or_more_is_sought_in_a_sum_unless_the_file_says_otherwise(
+    tmp_path, many, said, goal, model
+):
+    path = tmp_path / "study.toml"
+    space = "".join(f"x{i} = {{ low = 0, high = 1 }}\n" for i in range(many))
+    head = f'[study]\ngoal = "{goal}"\n{said}\n[space]\n{space}'
+    path.write_text(f'{head}[instruments.lab]\ncommand = ["true"]\n', encoding="utf-8")
+    assert isinstance(read_study(path).design().model, model)
+
+
+def test_categories_and_numbers_that_are_not_always_there_are_no_sum():
+    numbers = [gf.Real(f"x{i}", 0, 1) for i in range(8)]
+    assert isinstance(default_model(gf.Space(*numbers)), gf.Partitions)
+    assert isinstance(default_model(gf.Space(*numbers, gf.Categorical("kind", ["a", "b"]))), gf.GP)
+    assert isinstance(default_model(gf.Pool(np.eye(9)[:, :8])), gf.GP)

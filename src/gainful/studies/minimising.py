@@ -66,9 +66,9 @@ def minimise(
     initial       how many are spread over the space before the goal decides where; one more than dimensions if not
                   given, and at least three
     seed          the same seed and the same function give the same result
-    model, goal   as for a Campaign; Partitions() for ten dimensions or more of which some may act alone. If no goal is
-                  given, the knowledge gradient decides (of Partitions log expected improvement), and the last
-                  evaluation is made where the function is believed to be smallest
+    model, goal   as for a Campaign. If no model is given, one GP; of eight numbers or more `Partitions()`, a sum that
+                  finds out who acts together. If no goal is given, the knowledge gradient decides (of Partitions log
+                  expected improvement), and the last evaluation is made where the function is believed to be smallest
     trust         TrustRegion() looks near the best place so far: for hundreds of evaluations in many dimensions
     workers       how many evaluations are made at once, in threads; with `processes` each in a process of its own. More
                   choose other places, but their result does not depend on which is ready first
@@ -90,10 +90,10 @@ def minimise(
     usable = callback is None or callable(callback)
     require(usable, "callback", "a function of the result so far", callback, "leave it out")
     sign, end_word = (1, "maximise") if maximise else (-1, "minimise")
+    model = default_model(given.space) if model is None else model
     design = Design(
         given.space, Point(name="function") if noise is None else Point(_noise(noise), name="function"),  # type: ignore[arg-type]
-        default_model(given.space) if model is None else model,
-        default_goal(model, sign) if goal is None else goal,  # type: ignore[arg-type]
+        model, default_goal(model, sign) if goal is None else goal,  # type: ignore[arg-type]
         seed=require_seed("seed", seed), repeat=noise != 0, initial=initial, trust=trust,
     )  # fmt: skip
     campaign = pursued(design, journal)

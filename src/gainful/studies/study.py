@@ -27,10 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from gainful.beliefs import Partitions
+from gainful.beliefs.learner import Learner
 from gainful.campaign import TrustRegion
 from gainful.campaign.design import Design
 from gainful.campaign.goal import SIGNS
 from gainful.checks import is_number
+from gainful.gp import GP
 from gainful.instruments import Binary, Count, Instrument, Interval, Ordinal, Point, StudentT
 from gainful.space import Places, Space
 from gainful.studies.command import Command, placeholders
@@ -42,7 +44,7 @@ from gainful.studies.tables import Table, read_table
 __all__ = ["TEMPLATE", "Measured", "Study", "read_study"]
 
 # The instruments by kind, and what may be said of each.
-_MODELS = ("gp", "sum")
+_MODELS = ("auto", "gp", "sum")
 _KINDS: dict[str, tuple[type[Instrument], tuple[str, ...]]] = {
     "point": (Point, ("noise",)),
     "robust": (StudentT, ("noise", "df")),
@@ -102,7 +104,11 @@ class Study:
         tools = tuple(each.instrument for each in self.instruments)
         certain = all(each.is_certain for each in tools)
         with self.table.table("study", "").making():
-            model = Partitions(self.space) if self.model == "sum" else default_model(self.space)
+            model: GP | Learner = GP(space=self.space)
+            if self.model == "sum":
+                model = Partitions(self.space)
+            elif self.model == "auto" and self.goal in SIGNS:
+                model = default_model(self.space)
             goal = default_goal(model, SIGNS[self.goal]) if self.goal in SIGNS else self.goal
             return Design(
                 self.space, tools, model, goal,  # type: ignore[arg-type]
@@ -157,7 +163,7 @@ def read_study(path: str | Path) -> Study:
         head.whole("evaluations", 1, "how many to make in all", None),
         head.whole("seed", 0, "0 will do", 0),
         head.whole("initial", 0, "how many are spread over the space at first", None),
-        head.get("model", lambda v: v in _MODELS, f"one of {', '.join(_MODELS)}", "leave it out for gp", "gp"),
+        head.get("model", lambda v: v in _MODELS, f"one of {', '.join(_MODELS)}", "leave it out for auto", "auto"),
         head.get("trust_region", lambda v: isinstance(v, bool), "true or false", "leave it out for false", False),
         space, tuple(named), whole,
     )  # fmt: skip
@@ -254,7 +260,7 @@ goal = "minimise"            # or "maximise"
 evaluations = 30             # in all; raise it and run again to go on
 # seed = 0                   # another one chooses other places
 # initial = 6                # how many are spread over the space before the search begins
-# model = "sum"              # ten dimensions or more, of which some may act alone: finds out which act together
+# model = "gp"               # one function of all dimensions; left out, eight numbers or more are taken as a sum
 # trust_region = true        # hundreds of evaluations in many dimensions: looks near the best place so far
 
 [space]                      # one line for each dimension
