@@ -432,7 +432,8 @@ def _values() -> None:
          solver=("nothing", gf.Solver()), also={"over": {"None", "one column"}})  # fmt: skip
     case("Inducing", gf.Inducing, points=("count", 20), tolerance=("positive", 1e-8), max_iterations=("count", 3),
          also={"points": {"nothing masked", "number objects", "one column"}})  # fmt: skip
-    case("Vecchia", gf.Vecchia, neighbours=("count", 20), order=("nothing", "random"))
+    case("Vecchia", gf.Vecchia, neighbours=("count", 20), order=("nothing", "random"), nearest=("count", 80),
+         also={"nearest": {"None"}})  # fmt: skip
     case("InvalidInput", gf.InvalidInput, argument="x", expected="y", got=("anything", 1), remedy="z")
 
 

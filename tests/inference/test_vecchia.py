@@ -48,13 +48,17 @@ def test_the_evidence_is_the_product_of_conditionals(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_predictions_are_those_of_the_nearest_readings(name):
+@pytest.mark.parametrize(
+    ("engine", "most"), [(Vecchia(7, nearest=7), 7), (Vecchia(5), 20), (Vecchia(7, nearest=50), 50)]
+)
+def test_predictions_are_those_of_the_nearest_readings(name, engine, most):
+    """By elimination in compiled code, and beyond 40 of them by LAPACK."""
     X, y, noise, data = two_labs()
     kernel = KERNELS[name]
-    belief = Vecchia(7).believe(MEAN, kernel, data.layout)
+    belief = engine.believe(MEAN, kernel, data.layout)
     scales = column_scales(kernel, X)
     for x in np.random.default_rng(1).uniform(size=(5, 1, 3)):
-        near = np.argsort(np.sum(((X - x) * scales) ** 2, axis=1))[:7]
+        near = np.argsort(np.sum(((X - x) * scales) ** 2, axis=1))[:most]
         S, k = kernel(X[near]) + np.diag(noise[near] ** 2), kernel(X[near], x)[:, 0]
         w = np.linalg.solve(S, k)
         np.testing.assert_allclose(belief.mean(x), MEAN(x) + w @ (y - MEAN(X))[near], rtol=1e-8)
@@ -131,7 +135,8 @@ def test_covariances_are_those_of_the_errors_of_prediction_under_the_prior():
     """By matrices over all readings: e = f(x) − W y, with Cov[f, y] = k and Cov[y] = K + noise²."""
     X, _, noise, data = two_labs()
     kernel = KERNELS["ARD"]
-    belief = Vecchia(5).believe(MEAN, kernel, data.layout)
+    engine = Vecchia(5, nearest=5)
+    belief = engine.believe(MEAN, kernel, data.layout)
     places, others = np.random.default_rng(1).uniform(size=(2, 3, 3))
 
     def weights(Z):
@@ -140,7 +145,7 @@ def test_covariances_are_those_of_the_errors_of_prediction_under_the_prior():
         for i in range(len(X)):
             y = MEAN(X) + np.eye(len(X))[i]
             each = gf.Data().add(gf.Point(0.1), X[:20], y[:20]).add(gf.Point(0.4), X[20:], y[20:])
-            out[:, i] = Vecchia(5).believe(MEAN, kernel, each.layout, start=belief).mean(Z) - MEAN(Z)
+            out[:, i] = engine.believe(MEAN, kernel, each.layout, start=belief).mean(Z) - MEAN(Z)
         return out
 
     W, V = weights(places), weights(others)
@@ -278,6 +283,6 @@ def test_other_answers_and_impossible_settings_are_refused():
         Vecchia().believe(gf.Zero(), gf.SE(), yes.layout)
     with pytest.raises(gf.InvalidInput, match="noise"):
         Vecchia().believe(gf.Zero(), gf.SE(), gf.Data().add(gf.Point(0.0), [[0.0]], [1.0]).layout)
-    for make in (lambda: Vecchia(0), lambda: Vecchia(2.5), lambda: Vecchia(5, "sorted")):
+    for make in (lambda: Vecchia(0), lambda: Vecchia(2.5), lambda: Vecchia(5, "sorted"), lambda: Vecchia(5, nearest=0)):
         with pytest.raises(gf.InvalidInput):
             make()

@@ -8,8 +8,10 @@ and with all neighbours it is the exact one. In a random order the first have ne
 ones, which serves better than an order along a coordinate (Guinness 2018). Rough functions read precisely need few
 neighbours; of a smooth function under noise, distant readings still tell much, and inducing points are the better way.
 
-A place is predicted from its m nearest readings. The belief is that of the best linear predictions f̂(x) = w_x·y_N(x),
-and covariances are those of their errors under the prior: positive semidefinite, whatever the places.
+A place is predicted from its nearest readings, of which there are more: they are cheap, as a prediction is one set
+where the evidence is N of them, and on smooth functions they halve its error. The belief is that of the best linear
+predictions f̂(x) = w_x·y_N(x), and covariances are those of their errors under the prior: positive semidefinite,
+whatever the places.
 
 Points are taken in blocks of about `_PAIRS` pairs, whose arrays stay in a processor's cache.
 """
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from gainful.checks import require_choice, require_count
 from gainful.errors import NumericalError
@@ -44,7 +47,10 @@ __all__ = ["Vecchia", "VecchiaBelief"]
 Array = NDArray[np.float64]
 
 _PAIRS = 2**16  # covariances at a time: half a megabyte
+_MORE = 4  # times as many readings for a prediction as for the evidence
+_COMPILED = 40  # neighbours up to which elimination in compiled code is quicker than a call of LAPACK for each place
 _SEED = 0  # of the random order: the same data have the same neighbours
+_ROUNDING = 2.0 * float(np.finfo(np.float64).eps)  # of a diagonal entry: a pivot below it has no digits left
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -57,7 +63,8 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class Vecchia:
-    """Each reading given its `neighbours` nearest among those before it, in "random" or in "maxmin" order.
+    """Each reading given its `neighbours` nearest among those before it, in "random" or in "maxmin" order; a place is
+    predicted from the `nearest` readings, four times as many if not stated.
 
     In maxmin order each reading is as far as can be from those before it, which is a little more accurate and takes far
     longer to find. A belief goes on from an earlier one, `start`, with the same neighbours where the places are the
@@ -73,9 +80,12 @@ class Vecchia:
 
     neighbours: int = 30
     order: str = "random"
+    nearest: int | None = None
 
     def __post_init__(self) -> None:
         require_count("neighbours", self.neighbours, 1, "15 to 60 are usual")
+        if self.nearest is not None:
+            require_count("nearest", self.nearest, 1, "100 to 400 are usual")
         require_choice("order", self.order, ("random", "maxmin"), "random is quicker")
 
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> VecchiaBelief:
@@ -85,6 +95,11 @@ class Vecchia:
         if before is not None and np.array_equal(before.readings.X, readings.X):
             return VecchiaBelief(self, mean, kernel, readings, before.sets)
         return VecchiaBelief(self, mean, kernel, readings, self._sets(kernel, readings.X))
+
+    @property
+    def predicted_from(self) -> int:
+        """How many readings a place is predicted from."""
+        return _MORE * self.neighbours if self.nearest is None else self.nearest
 
     def _sets(self, kernel: Kernel, X: Array) -> Sets:
         seen = _seen(kernel, X)
@@ -209,27 +224,46 @@ class VecchiaBelief:
         return np.asarray(out)
 
     def _predict(self, X: Array) -> Weighed:
-        from gainful.inference.engines.vecchia_compiled import weigh
-
         if not len(self.readings.X):
             none = np.zeros((len(X), 0))
             return Weighed(none.astype(np.int32), none, self.prior_mean(X), self.kernel.diag(X))
         ready, seen = self._ready, _seen(self.kernel, X)
         # Where every reading is given all others, so is a place, which has one more of them.
-        most = len(ready.residual) if self._complete else self.engine.neighbours
+        most = len(ready.residual) if self._complete else min(self.engine.predicted_from, len(ready.residual))
         neighbours = self._search(seen * self._scales, most)
         M, m = neighbours.shape
-        weights, mean, variance = np.empty((M, m)), np.empty(M), np.empty(M)
-        prior = self._inner.diag(seen)
-        for part in _parts(M, m):
-            near = neighbours[part]
+        found = Weighed(neighbours, np.empty((M, m)), np.empty(M), self._inner.diag(seen))
+        (self._eliminate if m <= _COMPILED else self._factor)(found, seen)
+        # Rounding, where a precise reading has left nothing.
+        return found._replace(mean=found.mean + self.prior_mean(X), variance=np.maximum(found.variance, 0.0))
+
+    def _eliminate(self, found: Weighed, seen: Array) -> None:
+        """Fill in weights, means and variances, many small sets at a time."""
+        from gainful.inference.engines.vecchia_compiled import weigh
+
+        ready, prior = self._ready, found.variance.copy()
+        for part in _parts(*found.weights.shape):
+            near = found.neighbours[part]
             left, right = ready.pairs(near, np.ascontiguousarray(seen[part].T))
             values = self._inner.rowwise(left, right).reshape(len(near), -1)
             known = np.column_stack([ready.variance[near], prior[part]])
             residual = np.column_stack([ready.residual[near], np.zeros(len(near))])
-            _require_digits(weigh(values, known, residual, weights[part], mean[part], variance[part]))
-        # Rounding, where a precise reading has left nothing.
-        return Weighed(neighbours, weights, mean + self.prior_mean(X), np.maximum(variance, 0.0))
+            _require_digits(weigh(values, known, residual, found.weights[part], found.mean[part], found.variance[part]))
+
+    def _factor(self, found: Weighed, seen: Array) -> None:
+        """The same, one large set after the other."""
+        ready, places = self._ready, np.ascontiguousarray(self._ready.columns.T)
+        m = found.weights.shape[1]
+        for i, near in enumerate(found.neighbours):
+            K = self._inner.matrix(places[near], np.concatenate([places[near], seen[i : i + 1]]))
+            among, right = np.asfortranarray(K[:, :m]), np.column_stack([K[:, m], ready.residual[near]])
+            among.flat[:: m + 1] = ready.variance[near]
+            lower, info = lapack.dpotrf(among, lower=1, clean=0, overwrite_a=1)
+            _require_digits(info == 0 and bool(np.all(np.diagonal(lower) ** 2 > _ROUNDING * ready.variance[near])))
+            half = lapack.dtrtrs(lower, right, lower=1)[0]
+            found.mean[i] = half[:, 0] @ half[:, 1]
+            found.variance[i] -= half[:, 0] @ half[:, 0]
+            found.weights[i] = lapack.dtrtrs(lower, half[:, 0], lower=1, trans=1)[0]
 
     @cached_property
     def _inner(self) -> Kernel:
