@@ -193,8 +193,22 @@ def batched(parameter: Any, axes: int) -> Array:
     return value.reshape(value.shape + (1,) * axes) if value.ndim else value
 
 
+class PiecewiseConstant(Kernel):
+    """A kernel that has no slope in its places: a constant, or one that only knows which level a place is at."""
+
+    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
+        return self.matrix(X, Z), lambda G: np.zeros_like(X)
+
+    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
+        return np.zeros_like(X)
+
+    @property
+    def slopes_together(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True)
-class Constant(Kernel):
+class Constant(PiecewiseConstant):
     """k(x, z) = variance: an unknown offset."""
 
     variance: Any = positive(1.0, "variance")
@@ -222,16 +236,6 @@ class Constant(Kernel):
 
     def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.diag(X), lambda g: np.array([self.variance * g.sum()])
-
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
 
 
 def slope(function: Callable[[float], Array], step: float) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gainful.checks import is_number, require, require_count
 from gainful.errors import InvalidInput
-from gainful.kernels.base import Kernel, Pullback, batched
+from gainful.kernels.base import PiecewiseConstant, Pullback, batched
 from gainful.parameters import Slot, Unstated, fraction, real
 
 __all__ = ["Codes", "Exchangeable", "Leaning", "Similarity", "first_loadings", "level_codes", "require_levels"]
@@ -37,7 +37,7 @@ def level_codes(X: Array, levels: int) -> Codes:
 
 
 @dataclass(frozen=True)
-class Exchangeable(Kernel):
+class Exchangeable(PiecewiseConstant):
     """k(x, z) = 1 if x = z, otherwise `correlation`: levels of which none is nearer to another than the rest.
 
     >>> Exchangeable(3, correlation=0.2)([[0.0]], [[0.0], [2.0]]).tolist()
@@ -82,19 +82,9 @@ class Exchangeable(Kernel):
 
         return np.where(same, 1.0, r), back
 
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
-class Similarity(Kernel):
+class Similarity(PiecewiseConstant):
     """k(i, j) = (w_i·w_j + [i = j]) / √((1 + |w_i|²)(1 + |w_j|²)): a correlation of its own for each pair of levels.
 
     Each level has a vector w of `rank` loadings; levels whose vectors point the same way are alike, however many there
@@ -156,19 +146,9 @@ class Similarity(Kernel):
         C, (W, size) = self.correlations, self._vectors()
         return np.asarray(C[x, z]), lambda G: _in_loadings(G, x, z, C, W, size).ravel()
 
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
-class Leaning(Kernel):
+class Leaning(PiecewiseConstant):
     """k(i, j) = (c² + l_i l_j)/√((1 + c² + l_i²)(1 + c² + l_j²)), 1 for i = j, with c² = correlation/(1 − correlation).
 
     Levels are alike to one degree, and beyond that those that lean the same way are more alike, those that lean apart
@@ -239,16 +219,6 @@ class Leaning(Kernel):
             return np.concatenate([[0.5 * float(common @ W[:, 0])] if self.correlation else [], leanings])
 
         return np.asarray(C[x, z]), back
-
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
 
 
 def _correlations(W: Array, size: Array) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gainful.checks import is_whole, require
 from gainful.coordinates import output_code, output_positions, require_outputs
 from gainful.errors import InvalidInput
-from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.base import PiecewiseConstant, Pullback
 from gainful.parameters import Slot, Unstated, correlation, positive
 
 __all__ = ["Coregionalised"]
@@ -22,7 +22,7 @@ Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Coregionalised(Kernel):
+class Coregionalised(PiecewiseConstant):
     """k(i, j) = √(v_i v_j) C_ij: each of several `outputs` has its own variance v, each pair its correlation.
 
     Times a kernel of the inputs it is the intrinsic coregionalisation model (Bonilla, Chai & Williams 2008), as in
@@ -174,16 +174,6 @@ class Coregionalised(Kernel):
             before = np.prod(np.sqrt(1.0 - partial[i * (i - 1) // 2 :][:j] ** 2))
             out.append(inL[i, j] * (1.0 - p**2) * before - p * float(inL[i, j + 1 :] @ L[i, j + 1 :]))
         return np.concatenate([variances, out])
-
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
 
 
 @lru_cache(maxsize=256)

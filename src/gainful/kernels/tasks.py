@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.checks import is_number, is_whole, listed, require, require_count
-from gainful.kernels.base import Kernel, Pullback
+from gainful.kernels.base import PiecewiseConstant, Pullback
 from gainful.kernels.categories import Codes, first_loadings, level_codes, require_levels
 from gainful.parameters import Slot, positive, real
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Tasks(Kernel):
+class Tasks(PiecewiseConstant):
     """k(i, j) = w_i·w_j + [i = j] own_i: any covariance of tasks, of low rank plus a diagonal.
 
     Each task has a vector w of `rank` loadings, by which it goes with the others, and a variance of its `own`. Times a
@@ -102,19 +102,9 @@ class Tasks(Kernel):
     def _see(self, X: Array) -> Codes:
         return level_codes(X, self.tasks)
 
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
-class SameCluster(Kernel):
+class SameCluster(PiecewiseConstant):
     """k(i, j) = 1 if tasks i and j are in the same cluster, otherwise 0: tasks of one cluster share one function.
 
     `clusters` has a whole number for each task, equal for those that are together. They are numbered anew from 0 in
@@ -157,13 +147,3 @@ class SameCluster(Kernel):
 
     def rowwise_vjp(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.rowwise(X, Z), lambda g: np.zeros(0)
-
-    def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
-        return self.matrix(X, Z), lambda G: np.zeros_like(X)
-
-    def pullback_diag_inputs(self, X: Array, g: Array) -> Array:
-        return np.zeros_like(X)
-
-    @property
-    def slopes_together(self) -> bool:
-        return True
