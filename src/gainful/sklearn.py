@@ -25,6 +25,7 @@ from gainful.hyper import Fitted, fit
 from gainful.hyper.defaults import default_priors
 from gainful.inference import Posterior
 from gainful.inference.engines.base import Engine
+from gainful.inference.exact import Exact
 from gainful.inference.solution import Inference
 from gainful.instruments import Binary, Point
 from gainful.instruments.answers import DiscreteAnswers
@@ -65,7 +66,7 @@ class _Estimator(BaseEstimator):
     starts: int = 4
     learn: bool = True
     random_state: RandomState = 0
-    engine: Engine | str = "auto"
+    engine: Engine | Exact | str = "auto"
 
     n_features_in_: int = field(init=False)
 
@@ -76,7 +77,7 @@ class _Estimator(BaseEstimator):
     def _learned(self, data: Data, inference: Inference | Engine | None, rng: np.random.Generator) -> _Learned:
         """Learn the hyperparameters or keep them, and condition on the data."""
         if self.engine != "auto":
-            fine = isinstance(self.engine, Engine) and inference is None
+            fine = isinstance(self.engine, Engine | Exact) and inference is None
             words = "auto, or an engine such as Vecchia(30), beside inference=None"
             require(fine, "engine", words, self.engine, "auto takes numbers exactly as far as memory goes")
             inference = self.engine  # type: ignore[assignment]

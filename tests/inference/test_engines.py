@@ -1,5 +1,7 @@
 """Engines against whole matrices: whatever an engine stands behind, a posterior can do the same things with it."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -375,3 +377,28 @@ def test_duplicates_and_a_column_without_change_are_no_trouble(engine):
     gp = gf.GP(gf.SE((0.3, 1.0)))
     Z = np.column_stack([rng.uniform(0.1, 0.9, 10), np.full(10, 2.0)])
     assert gp.condition(data, engine).mean(Z) == pytest.approx(gp.condition(data).mean(Z), abs=5e-3)
+
+
+ALL = [Dense(), gf.Single(), gf.Vecchia(8), gf.Inducing(10), gf.Iterative(), gf.SKI(), gf.SKIP()]
+
+
+@pytest.mark.parametrize("engine", ALL, ids=lambda each: type(each).__name__)
+def test_the_only_answer_that_came_after_an_engine_is_taken_out_again(engine):
+    rng = np.random.default_rng(2)
+    X, lab = rng.uniform(size=(50, 2)), gf.Point(0.1, name="lab")
+    first = gf.GP(gf.SE((0.4, 0.6))).condition(gf.Data().add(lab, X, X[:, 0]), inference=engine)
+    later = first.condition(gf.Data().add(lab, [[0.5, 0.5], [0.4, 0.6]], [0.0, 0.3]))
+    for back in (later.without([50, 51]), later.without(51).without(50), later.without(50).without(50)):
+        assert back.mean(X[:5]) == pytest.approx(first.mean(X[:5]), abs=1e-9)
+        assert back.log_evidence == pytest.approx(first.log_evidence, abs=1e-9)
+        assert len(back.data) == 50
+
+
+@pytest.mark.parametrize("engine", ALL, ids=lambda each: type(each).__name__)
+def test_what_an_engine_believes_is_pickled(engine):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(50, 2))
+    belief = gf.GP(gf.SE((0.4, 0.6))).condition(gf.Data().add(gf.Point(0.1), X, X[:, 0]), inference=engine)
+    again = pickle.loads(pickle.dumps(belief))
+    assert again.mean(X[:5]).tolist() == belief.mean(X[:5]).tolist()
+    assert again.log_evidence == belief.log_evidence

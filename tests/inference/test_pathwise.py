@@ -77,7 +77,14 @@ def test_draws_have_the_moments_of_the_belief_whatever_the_answers():
 
 @pytest.mark.parametrize(
     "engine",
-    [Dense(), gf.Single(), gf.Vecchia(25), gf.Iterative(), gf.SKIP(rank=40, over=[[-0.3, -0.3], [1.3, 1.3]])],
+    [
+        Dense(),
+        gf.Single(),
+        gf.Vecchia(25),
+        gf.Inducing(12),
+        gf.Iterative(),
+        gf.SKIP(rank=40, over=[[-0.3, -0.3], [1.3, 1.3]]),
+    ],
     ids=str,
 )
 def test_draws_behind_an_engine_have_the_moments_of_its_belief_and_of_later_answers(engine):
@@ -106,9 +113,16 @@ def test_answers_without_noise_are_kept_by_every_draw():
         assert posterior.function(seed)([[0.0], [0.7]]) == pytest.approx([1.0, -1.0], abs=1e-6)
 
 
-def test_points_without_a_solve_of_their_own_and_draws_of_draws_are_refused():
+def test_functions_are_drawn_through_inducing_points_of_any_answers():
+    X, y, Z = problem(40)
+    data = gf.Data().add(YES, X, y > 0.0)
+    posterior = gf.GP(gf.SE((0.4, 0.7)), gf.ConstantMean(0.4)).condition(data, inference=gf.Inducing(10))
+    near(moments(posterior, Z, 200), posterior.mean(Z), posterior.covariance(Z), 200)
+
+
+def test_grids_and_no_waves_are_refused():
     X, y, _ = problem()
-    posterior = gf.GP(gf.SE(0.5)).condition(gf.Data().add(LAB, X, y), inference=gf.Inducing(10))
+    posterior = gf.GP(gf.SE(0.5)).condition(gf.Data().add(LAB, X, y), inference=gf.SKI(over=[[0, 0], [1, 1]]))
     with pytest.raises(gf.InvalidInput, match="inference: expected Exact"):
         posterior.function(0)
     with pytest.raises(gf.InvalidInput, match="waves: expected"):

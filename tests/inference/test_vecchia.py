@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.inference.engines.dense import Dense
 from gainful.inference.engines.metric import column_scales
 from gainful.inference.engines.vecchia import Vecchia
 from gainful.testing.differences import gradient
@@ -29,7 +30,7 @@ def two_labs(n=60, seed=0):
 
 def by_conditionals(belief, kernel, X, y, noise):
     """Σ_i log N(y_i | y_N(i)), from the matrix of all readings."""
-    order, neighbours = belief.sets
+    order, neighbours, *_ = belief.sets
     S = (kernel(X) + np.diag(noise**2))[np.ix_(order, order)]
     e, total = (y - MEAN(X))[order], 0.0
     for i, row in enumerate(neighbours):
@@ -171,7 +172,7 @@ def test_repeated_places_are_told_apart_by_a_noise_of_1e_4():
 
 
 def test_readings_that_cannot_be_told_apart_are_refused_in_words():
-    X = np.zeros((5, 1))
+    X = 1e-12 * np.arange(5.0)[:, None]
     data = gf.Data().add(gf.Point(1e-12), X, np.zeros(5))
     belief = Vecchia(4).believe(gf.Zero(), gf.SE(), data.layout)
     for attempt in (lambda: belief.log_evidence, belief.gradient, lambda: belief.mean(X)):
@@ -286,3 +287,59 @@ def test_other_answers_and_impossible_settings_are_refused():
     for make in (lambda: Vecchia(0), lambda: Vecchia(2.5), lambda: Vecchia(5, "sorted"), lambda: Vecchia(5, nearest=0)):
         with pytest.raises(gf.InvalidInput):
             make()
+
+
+def replicated(seed=3):
+    """Two labs read each of eighteen places several times."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(size=(18, 3))
+    X = places[rng.integers(0, 18, 150)]
+    y = MEAN(X) + np.sin(4.0 * X[:, 0]) + 0.2 * rng.normal(size=150)
+    return gf.Data().add(gf.Point(0.1, name="a"), X[:50], y[:50]).add(gf.Point(0.4, name="b"), X[50:], y[50:])
+
+
+@pytest.mark.parametrize("name", ["ARD", "sum"])
+def test_readings_at_one_place_are_taken_as_one_exactly(name):
+    data, Z = replicated(), np.random.default_rng(0).uniform(size=(9, 3))
+    ours, exact = (each.believe(MEAN, KERNELS[name], data.layout) for each in (Vecchia(17), Dense()))
+    assert len(ours.sets.order) == 18
+    assert ours.log_evidence == pytest.approx(exact.log_evidence, rel=1e-9)
+    assert ours.mean(Z) == pytest.approx(exact.mean(Z), abs=1e-8)
+    assert ours.covariance(Z, Z) == pytest.approx(exact.covariance(Z, Z), abs=1e-8)
+    other = np.random.default_rng(1).normal(size=150)
+    assert ours.from_residual(other)(Z) == pytest.approx(exact.from_residual(other)(Z), abs=1e-7)
+    for mine, theirs in zip(ours.gradient(), exact.gradient(), strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-7, abs=1e-7)
+
+
+def test_a_design_with_many_replicates_loses_nothing():
+    P = np.linspace(0, 1, 40)[:, None]
+    X = np.repeat(P, 50, axis=0)
+    y = np.sin(6 * X[:, 0]) + 0.3 * np.random.default_rng(2).normal(size=2000)
+    data, gp = gf.Data().add(gf.Point(0.3), X, y), gf.GP(gf.Matern(0.3, nu=1.5))
+    near, exact = (gp.condition(data, inference=each) for each in (gf.Vecchia(15), None))
+    Z = (P[1:] + P[:-1]) / 2
+    assert near.mean(Z) == pytest.approx(exact.mean(Z), abs=0.02)
+    assert np.sqrt(near.variance(Z)) == pytest.approx(np.sqrt(exact.variance(Z)), rel=0.02)
+    assert "40 places, read 2000 times" in near.convergence.message
+
+
+def test_what_more_neighbours_would_add_is_said():
+    """The expected gain of each reading, from dense matrices; and about what the evidence does gain."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(600, 2))
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.normal(size=600)
+    data, kernel = gf.Data().add(gf.Point(0.3), X, y), gf.SE(0.3)
+    few, more = (Vecchia(m).believe(gf.Zero(), kernel, data.layout) for m in (5, 20))
+    K = kernel(X) + 0.09 * np.eye(600)
+
+    def left(i, near):
+        i, near = few.sets.order[i], few.sets.order[near]
+        return K[i, i] - K[i, near] @ np.linalg.solve(K[np.ix_(near, near)], K[near, i])
+
+    gains = [0.5 * np.log(left(i, more.sets.neighbours[i][:5]) / left(i, more.sets.neighbours[i]))
+             for i in few.sets.checked if i >= 20]  # fmt: skip
+    assert len(gains) > 25
+    assert few.missing / 594 == pytest.approx(np.mean(gains), rel=0.1)
+    assert 0.5 < few.missing / (more.log_evidence - few.log_evidence) < 2.0
+    assert f"20 would raise the log evidence by about {few.missing:.2g}" in few.convergence.message

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from gainful.numerics.compiling import njit
 
 __all__ = ["sweep_places"]
 

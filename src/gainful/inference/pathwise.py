@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.errors import InvalidInput
-from gainful.inference.engines.base import Readable
+from gainful.inference.engines.base import Drawable, Readable
 from gainful.kernels.base import Kernel
 from gainful.means import Mean
 from gainful.numerics.blas import matmul
@@ -31,6 +31,7 @@ __all__ = ["draw_function"]
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 
+_DRAWN = "Exact(), Single(), Vecchia(), Inducing(), Iterative() or SKIP()"
 _ANYWAY = "posterior.sample(X) draws at stated places from any belief"
 
 
@@ -64,8 +65,13 @@ def _before_later_answers(posterior: Posterior, count: int, rng: np.random.Gener
     belief = posterior.behind
     if belief is None:
         return prior
+    if isinstance(belief, Drawable):
+        change = belief.moving(prior, rng)
+        return lambda X: prior(X) + change(X)
     if not isinstance(belief, Readable):
-        raise InvalidInput("inference", "Exact(), Vecchia(), Iterative() or SKIP()", posterior.inference, _ANYWAY)
+        raise InvalidInput(
+            "inference", "Exact(), Single(), Vecchia(), Iterative() or SKIP()", posterior.inference, _ANYWAY
+        )
     readings = belief.readings
     noise = np.sqrt(readings.noise) * rng.standard_normal(len(readings.X))
     drawn = prior(readings.X) - posterior.prior_mean(readings.X)

@@ -418,7 +418,7 @@ class Posterior:
         kept = np.setdiff1d(np.arange(old.size), rows).astype(np.intp)
         cov = state.prior_cov[np.ix_(kept, kept)]
         sites = transfer_sites(self.sites, layout, kept)
-        if is_extendable(old, state) and len(rows) == 1 and len(data):
+        if is_extendable(old, state) and len(rows) == 1 and kept.size:
             mean = layout.pick(self.process[0](layout.places))
             return self._exact(data, remove_gaussian(state, int(rows[0]), sites, mean, cov))
         low = self.solution.low

@@ -12,10 +12,10 @@ passed from the root to the leaves: + hands G on, × multiplies it by the other 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gainful.beliefs.programs.population import CODES, JOINS
+from gainful.numerics.compiling import njit
 
 __all__ = ["draw_rows", "evidence_rows", "grow_rows", "prune_rows", "replace_rows", "triangle_rows"]
 

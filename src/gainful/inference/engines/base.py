@@ -102,6 +102,14 @@ class Readable(Protocol):
         """x -> what is believed of f above the prior mean, from other readings less that mean, (N,)."""
 
 
+@runtime_checkable
+class Drawable(Protocol):
+    """A belief that moves a function drawn from the prior, so that it is one drawn from the belief."""
+
+    def moving(self, prior: Callable[[Array], Array], rng: np.random.Generator) -> Callable[[Array], Array]:
+        """x -> by how much the drawn function is moved there."""
+
+
 def read(engine: object, mean: Mean, layout: Layout) -> Readings:
     """The readings of a layout; InvalidInput where there are other answers, or numbers without noise."""
     name = type(engine).__name__

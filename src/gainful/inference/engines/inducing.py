@@ -16,6 +16,7 @@ variance (Burt et al. 2020). Beside Φ, (F, M), arrays stay within `numerics.mem
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -194,6 +195,15 @@ class InducingBelief:
 
     def _half(self, X: Array) -> Array:
         return _triangular(self.basis.lower, self.kernel.matrix(X, self.points).T)
+
+    def moving(self, prior: Callable[[Array], Array], rng: np.random.Generator) -> Callable[[Array], Array]:
+        """x -> k(x, U) L⁻ᵀ (w − L⁻¹ (f₀(U) − m(U))) for a drawn f₀ and a w that is drawn from what is known of it."""
+        drawn = prior(self.points) - self.prior_mean(self.points)
+        w = self.state.weights + self.state.spread(rng.standard_normal(len(self.points)))
+        apart = w - _triangular(self.basis.lower, drawn[:, None])[:, 0]
+        return lambda X: in_blocks(
+            lambda part: matmul(self._half(X[part]).T, apart[:, None])[:, 0], len(X), _HELD * len(self.points)
+        )
 
     def gradient(self) -> Gradient:
         """Of `log_evidence`, the points held: in the kernel's theta, the mean's, and the logarithm of each row's noise

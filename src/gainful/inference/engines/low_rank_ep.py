@@ -140,6 +140,10 @@ class LowRankBelief:
             return np.zeros(values.shape)
         return np.asarray(blas.dtrsm(1.0, self.lower, np.asfortranarray(values), lower=1))
 
+    def spread(self, values: Array) -> Array:
+        """L⁻ᵀ values, for values (M,): of covariance B⁻¹ where they are independent and of variance one."""
+        return np.asarray(lapack.dtrtrs(self.lower, values, lower=1, trans=1)[0]) if values.size else values
+
     def solve(self, values: Array) -> Array:
         """B⁻¹ values, for values (M,) or (M, n)."""
         return np.asarray(lapack.dpotrs(self.lower, values, lower=1)[0]) if values.size else np.zeros(values.shape)

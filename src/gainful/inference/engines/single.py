@@ -71,11 +71,7 @@ class Single:
         N = len(readings.X)
         require_room("data", N, N // 2, "condition with inference=Iterative(), Vecchia() or Inducing()")
         factor = factor_single(lambda: filled(kernel, readings, np.float32))
-        rng, tiles = np.random.default_rng(self.seed), Tiles(kernel, readings.X, 0)
-
-        def apply(V: Array) -> Array:
-            return tiles.times(V) + readings.noise[:, None] * V
-
+        rng, apply = np.random.default_rng(self.seed), Covariance(Tiles(kernel, readings.X, 0), readings.noise)
         some = np.unique(np.linspace(0, N - 1, min(_CHECKED, N)).astype(int))
         checked = kernel.matrix(readings.X, readings.X[some])
         right = np.column_stack([readings.residual, checked, factor.sample(rng, self.probes)])
@@ -94,10 +90,21 @@ class Single:
         return replace(belief, refined=belief.refined._replace(error=error))
 
 
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """V -> B V for B = K + diag(noise), whose tiles are worked out again for each product."""
+
+    tiles: Tiles
+    noise: Array
+
+    def __call__(self, V: Array) -> Array:
+        return self.tiles.times(V) + self.noise[:, None] * V
+
+
 class Refined(NamedTuple):
     """V -> B V; what the solves have found; log|B|; and how far variances are off, of themselves."""
 
-    apply: Callable[[Array], Array]
+    apply: Covariance
     solved: conjugate.Solved
     log_det: Estimate
     error: float

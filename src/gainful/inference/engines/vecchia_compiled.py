@@ -9,7 +9,8 @@ the variance d and the residual e.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from gainful.numerics.compiling import njit
 
 __all__ = ["conditionals", "pull_conditionals", "weigh"]
 
