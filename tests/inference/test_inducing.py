@@ -252,6 +252,10 @@ def test_the_outcome_and_the_report_say_what_was_done():
     belief = Inducing(20).believe(MEAN, KERNELS["SE"], data.layout)
     assert belief.convergence.result is Result.APPROXIMATED
     assert belief.convergence.message == "approximated by 20 inducing points"
+    yes = gf.Data().add(gf.Binary(name="yes"), [[0.1], [0.5], [0.9]], [1, 0, 1])
+    posterior = gf.GP(gf.SE(0.3)).condition(yes, inference=Inducing(2))
+    assert posterior.convergence.message.startswith("converged in ")
+    assert posterior.convergence.message.endswith("; by 2 inducing points")
     gap = f"{belief.upper - belief.log_evidence:.2g} apart"
     assert gap in belief.report()
     assert belief.report().endswith("by 20 inducing points for 60 answers")

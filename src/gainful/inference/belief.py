@@ -29,6 +29,7 @@ from gainful.checks import (
 )
 from gainful.data import Data, as_queries, require_instrument
 from gainful.errors import InvalidInput
+from gainful.inference.convergence import Convergence
 from gainful.inference.posterior import Posterior
 from gainful.inference.predictive import Predictive
 from gainful.inference.quantiles import as_levels, tails
@@ -144,6 +145,23 @@ class Belief:
     def data(self) -> Data:
         """What the belief is based on (the instruments' parameters are the first posterior's)."""
         return self.posteriors[0].data
+
+    @property
+    def convergence(self) -> Convergence:
+        """How inference went in the heaviest part, or in one with weight that did not converge, if there is one.
+
+        >>> import gainful as gf
+        >>> data = gf.Data().add(gf.Point(noise=1.0), [[0.0]], [1.0])
+        >>> gf.Belief([gf.GP(gf.SE()).condition(data)]).convergence.message
+        'exact: every answer is Gaussian'
+        """
+        parts = [self.posteriors[s] for s in np.argsort(-self.weights, kind="stable") if self.weights[s] > 0.0]
+        return next((p.convergence for p in parts if not p.convergence), parts[0].convergence)
+
+    @property
+    def converged(self) -> bool:
+        """Whether inference reached its fixed point in every part that has weight."""
+        return self.convergence.converged
 
     @property
     def model_weights(self) -> Array:

@@ -17,7 +17,7 @@ variance (Burt et al. 2020). Beside Φ, (F, M), arrays stay within `numerics.mem
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -100,8 +100,11 @@ class Inducing:
             went = Convergence(Result.APPROXIMATED, note=f" by {len(basis.points)} inducing points")
             return InducingBelief(mean, kernel, layout, basis, state, lower, went)
         warm = None if before is None else _carried(before.state.sites, layout)
-        found = settle(layout, prior_mean, basis.features, basis.left, self.tolerance, self.max_iterations, warm)
-        return InducingBelief(mean, kernel, layout, basis, *found)
+        state, log_evidence, went = settle(
+            layout, prior_mean, basis.features, basis.left, self.tolerance, self.max_iterations, warm
+        )
+        went = replace(went, note=f"{went.note}; by {len(basis.points)} inducing points")
+        return InducingBelief(mean, kernel, layout, basis, state, log_evidence, went)
 
     def _places(self, kernel: Kernel, layout: Layout, before: InducingBelief | None) -> Array:
         if not is_whole(self.points):
@@ -288,7 +291,8 @@ class InducingBelief:
             by += f" ({asked - used} more were left out, as these determine them)"
         if not self.layout.gaussian:
             left = float(np.sum(self.basis.left)) / max(float(np.sum(self.basis.prior)), np.finfo(float).tiny)
-            return f"{self.convergence.message}, {by}; they leave {left:.1%} of the prior's variance unexplained"
+            message = replace(self.convergence, note="").message
+            return f"{message}, {by}; they leave {left:.1%} of the prior's variance unexplained"
         gap = f"{self.upper - self.log_evidence:.2g} apart"
         if self.rounding > 1e-3:
             gap += f", and known to {self.rounding:.1g} in double precision"
