@@ -26,8 +26,8 @@ them. So one trial runs at a time unless `--cores` says otherwise. After `--minu
 trials, so two days at the very most. `gf.Exact` is refused at once beyond 32,768 readings. `--most` takes so many
 training readings at most: a quick look that is kept apart, and says nothing about the claims on elevators.
 
-Each system has a file of its own in the folder, and what is on file is not done again, failures included: take a line
-out to have its trial repeated. The rivals get an environment of their own on demand.
+The data files are those of the folder that GAINFUL_DATA names. Each system has a file of its own in the results, and
+what is on file is not done again, failures included: take a line out to have its trial repeated. The rivals get an environment of their own on demand.
 """
 
 from __future__ import annotations
@@ -276,6 +276,8 @@ def main() -> int:
     asked.add_argument("--minutes", type=float, default=HOUR, help="after which a trial is given up")
     given = asked.parse_args()
     pairs = [(part, name) for part in given.parts for name in PARTS[part] if name in given.sets]
+    for _, name in pairs:
+        data_file("us_precip_april1948.csv" if name == FLAT else f"{name}.npz")  # says what is missing before any trial
     wanted = [(s, name) for part, name in pairs for s in systems_of(part, name) if s in given.only]
     finished = True
     for some in ([w for w in wanted if w[0] != SVGP], [w for w in wanted if w[0] == SVGP]):
