@@ -27,7 +27,8 @@ trials, so two days at the very most. `gf.Exact` is refused at once beyond 32,76
 training readings at most: a quick look that is kept apart, and says nothing about the claims on elevators.
 
 The data files are those of the folder that GAINFUL_DATA names. Each system has a file of its own in the results, and
-what is on file is not done again, failures included: take a line out to have its trial repeated. The rivals get an environment of their own on demand.
+what is on file is not done again, failures included: take a line out to have its trial repeated. The rivals get an
+environment of their own on demand.
 """
 
 from __future__ import annotations
