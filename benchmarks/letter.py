@@ -3,8 +3,9 @@
     .venv/bin/python benchmarks/letter.py [--letter A] [--seed 0] [--points 500] [--most 2000]
 
 letter.csv, in the folder that GAINFUL_DATA names, has 20,000 images of letters with 16 numbers each. A fifth of them,
-4000, drawn by the seed, is held out; inputs are scaled to mean 0 and variance 1 on the others. All have a Matérn 5/2 kernel with a lengthscale for each input
-and a constant mean, learned from the 16,000 answers, and a probit link. Nothing is tuned on what is held out.
+4000, drawn by the seed, is held out; inputs are scaled to mean 0 and variance 1 on the others. All have a Matérn 5/2
+kernel with a lengthscale for each input and a constant mean, learned from the 16,000 answers, and a probit link.
+Nothing is tuned on what is held out.
 
 gainful   `gf.Binary` through `gf.Inducing(500)`, `gf.fit` from lengthscales of 4, one start
 svgp      GPyTorch: 1024 inducing points that are learned, Bernoulli likelihood, Adam at 0.01, minibatches of 1024,
