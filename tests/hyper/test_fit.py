@@ -1,12 +1,15 @@
 """MAP hyperparameters, the Laplace approximation about them, the MGP, and NUTS."""
 
 import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gainful as gf
 from gainful.hyper.problem import Problem
+from gainful.inference.engines.dense import Dense
 from gainful.parameters import IDENTITY, LOG, Slot
 from gainful.priors import Beside, LogNormal, log_density_in_theta
 from gainful.testing.differences import gradient
@@ -362,3 +365,50 @@ def test_what_is_not_stated_of_many_answers_is_learned_in_stages_and_kept_at_its
     Z = space.candidates(20, 4)
     assert one.mean(Z) == pytest.approx(whole.mean(Z), abs=0.3)
     assert np.sqrt(one.variance(Z)) == pytest.approx(np.sqrt(whole.variance(Z)), rel=0.25)
+
+
+@dataclass(frozen=True)
+class Rough:
+    """The exact belief and its slopes, with an evidence that is off by as much as `by` and states `error`."""
+
+    by: float
+    error: float
+
+    def believe(self, mean, kernel, layout, start=None):
+        belief = Dense().believe(mean, kernel, layout)
+        off = self.by * np.sin(1e5 * kernel.theta.sum())
+        given = {name: getattr(belief, name) for name in ("mean", "variance", "covariance", "gradient", "convergence")}
+        return SimpleNamespace(log_evidence=belief.log_evidence + off, evidence_error=self.error, **given)
+
+
+def roughly():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(60, 1))
+    return gf.GP(gf.SE(0.3)), gf.Data().add(
+        gf.Point(0.1, name="lab"), X, np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    )
+
+
+def test_a_search_that_ends_on_the_roughness_of_an_evidence_has_settled_where_that_is_stated():
+    gp, data = roughly()
+    exact = gf.fit(gp, data, starts=1)
+    found = gf.fit(gp, data, starts=1, inference=Rough(0.01, 0.01))
+    assert found.converged
+    assert exact.log_density - Problem.of(gp, data, None, None).log_density(found.theta)[0] < 0.03
+    with pytest.warns(gf.ConvergenceWarning, match="the fit did not converge"):
+        assert not gf.fit(gp, data, starts=1, inference=Rough(20.0, 0.0)).converged
+    with pytest.warns(gf.ConvergenceWarning, match="to be gained .* standard error of 1e-09"):
+        gf.fit(gp, data, starts=1, inference=Rough(20.0, 1e-9))
+
+
+@pytest.mark.parametrize(
+    "engine", [gf.Single(), gf.Iterative(), gf.Iterative(solver=gf.Solver(preconditioner=10)), gf.SKIP()]
+)
+def test_fits_by_solves_end_at_the_exact_optimum_and_say_so(engine):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(150, 2))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=150)
+    gp, data = gf.GP(gf.SE((0.3, 0.5))), gf.Data().add(gf.Point(0.1, name="lab"), X, y)
+    found, exact = gf.fit(gp, data, starts=1, inference=engine), gf.fit(gp, data, starts=1)
+    assert found.converged
+    assert exact.log_density - Problem.of(gp, data, None, None).log_density(found.theta)[0] < 0.1

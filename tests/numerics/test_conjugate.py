@@ -56,6 +56,16 @@ def test_the_error_falls_at_least_as_fast_as_the_condition_number_promises():
         assert np.sqrt(off @ A @ off) <= 2.0 * rate**k * start
 
 
+def test_each_column_may_have_its_own_tolerance_and_what_is_left_is_the_true_residual():
+    A, rng = with_spectrum(np.geomspace(1e-2, 10.0, 80)), np.random.default_rng(1)
+    B, each = rng.normal(size=(80, 3)) * [1.0, 1e3, 0.0], np.array([1e-2, 1e-9, 1e-12])
+    done = solve(lambda V: A @ V, B, tolerance=each)
+    assert done
+    assert np.all(done.residuals <= each)
+    assert done.residuals[0] > 1e-4
+    np.testing.assert_allclose(done.left, B - A @ done.x, atol=1e-9)
+
+
 def test_a_column_that_has_converged_is_left_out_of_later_products():
     A = with_spectrum(np.geomspace(0.01, 1.0, 60))
     vectors = np.linalg.eigh(A)[1]

@@ -113,6 +113,18 @@ def test_one_number_stands_for_the_noise_of_every_row_and_no_column_for_nothing_
     )
 
 
+def test_its_inverse_has_the_diagonal_and_the_largest_directions_that_are_said():
+    P = LowRankPlusDiagonal(RNG.normal(size=(9, 3)) * [5.0, 1.0, 0.1], np.linspace(0.5, 2.0, 9))
+    inverse = np.linalg.inv(P.times(np.eye(9)))
+    assert P.inverse_diagonal == pytest.approx(np.diagonal(inverse), rel=1e-12)
+    D = np.diag(np.sqrt(np.linspace(0.5, 2.0, 9)))
+    values, vectors = np.linalg.eigh(np.linalg.solve(D, np.linalg.solve(D, P.times(np.eye(9))).T))
+    for r in (0, 1, 3, 7):
+        some = vectors[:, ::-1][:, : min(r, 3)]
+        wanted = np.linalg.solve(D, some) / np.sqrt(values[::-1][: min(r, 3)])
+        assert P.leading(r) @ P.leading(r).T == pytest.approx(wanted @ wanted.T, abs=1e-12)
+
+
 def test_samples_have_its_covariance():
     P = LowRankPlusDiagonal(np.array([[1.0], [2.0], [-1.0]]), np.array([0.5, 1.0, 2.0]))
     draws = P.sample(np.random.default_rng(1), 100_000)

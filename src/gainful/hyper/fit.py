@@ -180,10 +180,11 @@ def _search(
     full = problem.theta.copy()
     sites: Start = None
     size = 0.0  # of the objective's gradient at the start
+    error = 0.0  # of the evidence, where probes estimate it
     gains, value, enough = (np.inf, np.inf), np.inf, False
 
     def objective(part: Array) -> tuple[float, Array]:
-        nonlocal sites, size
+        nonlocal sites, size, error
         full[problem.free] = part
         try:
             value, gradient, evidence = rough.log_density(full, sites)
@@ -194,7 +195,7 @@ def _search(
         if not usable:
             sites = None
             return _WORST, np.zeros_like(part)
-        sites = evidence.sites if evidence.convergence else None
+        sites, error = evidence.sites if evidence.convergence else None, evidence.error
         uphill = gradient[problem.free]
         # L-BFGS begins with a step as long as the gradient, which in a box may go straight to its corner.
         size = size or max(1.0, float(np.sqrt(uphill @ uphill)))
@@ -227,6 +228,12 @@ def _search(
     uphill = np.where(done.x <= low, np.minimum(slope, 0.0), np.where(done.x >= high, np.maximum(slope, 0.0), slope))
     settled = enough or bool(done.success) or float(np.max(np.abs(uphill))) < 1e-4 * max(1.0, abs(reached))
     message = f"{done.nit} steps of L-BFGS, gradient {float(np.max(np.abs(uphill))):.1e} at the end"
+    if error > 0.0 and not settled and size and np.isfinite(reached):
+        # Values by probes are rough where slopes are not, and a line search ends on that. What a step of Newton would
+        # gain, ½ gᵀ H⁻¹ g with H as L-BFGS has it, is then held against the error that the evidence states.
+        gain = 0.5 * float(uphill @ done.hess_inv.dot(uphill)) / size
+        settled = gain <= error
+        message += f", to be gained {gain:.1g} where the evidence has a standard error of {error:.1g}"
     return reached, theta, settled, message
 
 

@@ -45,7 +45,8 @@ UNSETTLED = 0.3  # of a standard deviation: an evidence from moments that are fu
 
 @dataclass(frozen=True)
 class Evidence:
-    """log p(answers | θ), its gradients, and the sites to start from next time."""
+    """log p(answers | θ), its gradients, and the sites to start from next time; `error` is the standard error of a
+    value that is estimated, 0 of one that is not."""
 
     value: float
     kernel: Array
@@ -54,6 +55,7 @@ class Evidence:
     sites: Start
     convergence: Convergence
     jitter: float
+    error: float = 0.0
 
 
 def log_evidence(mean: Mean, kernel: Kernel, data: Data, inference: Inference | Engine, start: Start = None) -> float:
@@ -156,7 +158,8 @@ def _by_engine(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: St
             if instrument.gaussian and instrument.size:
                 own[owner][:] += float(found.noise[rows[:, 0]].sum())
     jitter = float(getattr(belief, "jitter", 0.0))
-    return Evidence(value, found.kernel, found.mean, own, later, belief.convergence, jitter)
+    error = float(getattr(belief, "evidence_error", 0.0))
+    return Evidence(value, found.kernel, found.mean, own, later, belief.convergence, jitter, error)
 
 
 def _covariance_gradient(state: Conditioned, force: Array | None) -> tuple[Array, Array]:

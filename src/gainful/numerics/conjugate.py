@@ -59,7 +59,7 @@ class Solved:
 
     `outcome`: the worst of all columns, each of which has its own in `outcomes` (p,); `iterations`: products of the
     recurrences, not counting those that check the residual; `residuals` (p,): |rhs − A x|/|rhs|, computed anew at the
-    end; `tridiagonals` (p,): Lanczos's, of the first round.
+    end; `tridiagonals` (p,): Lanczos's, of the first round; `left`: rhs − A x, of x's shape.
     """
 
     x: Array
@@ -68,6 +68,7 @@ class Solved:
     residuals: Array
     tridiagonals: tuple[Tridiagonal, ...]
     outcomes: tuple[Outcome, ...]
+    left: Array
 
     @property
     def message(self) -> str:
@@ -84,11 +85,11 @@ def solve(
     apply: Operator,
     rhs: Array,
     preconditioner: Operator | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float | Array = 1e-6,
     most: int = 1000,
     start: Array | None = None,
 ) -> Solved:
-    """x with |rhs − A x| ≤ tolerance · |rhs| for each column, or an outcome that says why not.
+    """x with |rhs − A x| ≤ tolerance · |rhs| for each column, one tolerance or (p,), or an outcome that says why not.
 
     `apply` is V (N, p) -> A V, `preconditioner` R (N, p) -> P⁻¹ R; both symmetric and positive definite. A column that
     has converged is left out of later products. `start`, of rhs's shape, is where x begins.
@@ -105,21 +106,22 @@ def solve(
     live = np.flatnonzero(scale)  # where rhs is zero, so is x
     b = columns[:, live] / scale[live]
     x = np.zeros_like(b) if start is None else start.reshape(columns.shape)[:, live] / scale[live]
-    ended = _rounds(apply, preconditioner or _as_it_is, b, x, start is not None, tolerance, most)
-    full = np.zeros(columns.shape)
-    full[:, live] = ended.x * scale[live]
+    each = np.broadcast_to(np.asarray(tolerance, dtype=float), scale.shape)[live]
+    ended = _rounds(apply, preconditioner or _as_it_is, b, x, start is not None, each, most)
+    full, left = np.zeros(columns.shape), np.zeros(columns.shape)
+    full[:, live], left[:, live] = ended.x * scale[live], ended.left * scale[live]
     residuals = np.zeros(len(scale))
     residuals[live] = ended.residuals
     nothing = Tridiagonal(np.zeros(0), np.zeros(0))
     tridiagonals, outcomes = [nothing] * len(scale), [Outcome.CONVERGED] * len(scale)
     for place, tridiagonal, outcome in zip(live.tolist(), ended.tridiagonals, ended.outcomes, strict=True):
         tridiagonals[place], outcomes[place] = tridiagonal, outcome
-    x = full.reshape(rhs.shape)
-    return Solved(x, worst(outcomes), ended.iterations, residuals, tuple(tridiagonals), tuple(outcomes))
+    x, left = full.reshape(rhs.shape), left.reshape(rhs.shape)
+    return Solved(x, worst(outcomes), ended.iterations, residuals, tuple(tridiagonals), tuple(outcomes), left)
 
 
 def _rounds(
-    apply: Operator, precondition: Operator, b: Array, x: Array, begun: bool, tolerance: float, most: int
+    apply: Operator, precondition: Operator, b: Array, x: Array, begun: bool, tolerance: Array, most: int
 ) -> Solved:
     """Recurrences from x on, for unit columns b, until the true residual is met or falls no longer."""
     residual = b - apply(x) if begun and b.size else b.copy()
@@ -129,7 +131,7 @@ def _rounds(
     todo, iterations, norm = np.arange(b.shape[1]), 0, 0.0
     while len(todo):
         least = np.maximum(_EPS * left[todo], _BELIEVED * norm * _sizes(x[:, todo]))
-        aim = np.maximum(_AIM * tolerance, least)
+        aim = np.maximum(_AIM * tolerance[todo], least)
         went = _descend(apply, precondition, residual[:, todo], aim, most - iterations)
         iterations, norm = iterations + went.iterations, max(norm, went.norm)
         first, tridiagonals = not tridiagonals, tridiagonals or went.tridiagonals
@@ -138,7 +140,7 @@ def _rounds(
         size, floor = _sizes(found), _EPS * norm * _sizes(tried)
         again = []
         for j, (place, ended) in enumerate(zip(todo.tolist(), went.outcomes, strict=True)):
-            if size[j] <= tolerance:
+            if size[j] <= tolerance[place]:
                 outcomes[place] = Outcome.CONVERGED
             elif ended is not Outcome.CONVERGED:
                 outcomes[place] = ended
@@ -150,7 +152,7 @@ def _rounds(
             if size[j] < left[place] or (first and ended is Outcome.STOPPED):
                 x[:, place], residual[:, place], left[place] = tried[:, j], found[:, j], size[j]
         todo = np.asarray(again, dtype=np.intp)
-    return Solved(x, worst(outcomes), iterations, left, tuple(tridiagonals), tuple(outcomes))
+    return Solved(x, worst(outcomes), iterations, left, tuple(tridiagonals), tuple(outcomes), residual)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,17 @@ class LowRankPlusDiagonal:
         inside /= 1.0 + squared[:, None]
         return ((matmul(U, inside) + outside) / self._deviation).reshape(V.shape)
 
+    def leading(self, r: int) -> Array:
+        """E (N, r) with E Eᵀ the part of P⁻¹ in the r directions in which P is largest beside the noise, or in all."""
+        U, squared = self._singular
+        return np.asarray(U[:, :r] / (np.sqrt(1.0 + squared[:r]) * self._deviation))
+
+    @property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of P⁻¹, (N,)."""
+        U, squared = self._singular
+        return np.asarray((1.0 - U**2 @ (squared / (1.0 + squared))) / self._deviation[:, 0] ** 2)
+
     def sample(self, rng: np.random.Generator, p: int) -> Array:
         """p draws (N, p) from N(0, P)."""
         n, r = self.L.shape

@@ -56,6 +56,11 @@ class Tiles:
     def each(self) -> int:
         return 4 * len(self.X)
 
+    @property
+    def pulls_many(self) -> bool:
+        """Yes: what `pulled` costs is the kernel's slopes, and not its columns."""
+        return True
+
     @cached_property
     def _corners(self) -> list[tuple[slice, slice]]:
         return list(lower_tiles(len(self.X)))

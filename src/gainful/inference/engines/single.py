@@ -137,6 +137,11 @@ class SingleBelief(DenseBelief):
         """−½ (y − m)ᵀ α − ½ log|B| − ½ N log 2π."""
         return -0.5 * (self.misfit + self.refined.log_det.value + len(self.alpha) * _LOG_2PI)
 
+    @property
+    def evidence_error(self) -> float:
+        """The standard error of the log evidence."""
+        return 0.5 * self.refined.log_det.standard_error
+
     def from_residual(self, residual: Array) -> Callable[[Array], Array]:
         """By one more solve; NumericalError where it falls short."""
         given = self.engine
