@@ -245,6 +245,20 @@ def test_covariances_are_positive_and_draws_are_made_whatever_the_noise(D, noise
     assert np.all(np.isfinite(post.sample(Z, 2, 0)))
 
 
+@pytest.mark.parametrize(("noise", "most"), [(0.1, 0.1), (0.01, 10.0), (1e-3, 1e3)])
+def test_how_far_products_are_off_is_said_beside_the_noise(noise, most):
+    """The largest eigenvalue of K̂ − K is below what is said, and the belief is the exact one where that is small."""
+    gp = gf.GP(gf.SE((0.3, 0.5)))
+    data, Z, _ = readings(gp.kernel, 200, 2, noise)
+    exact, ours = gp.condition(data), gp.condition(data, SKIP(over=corners(2)))
+    operator = ours.behind.operator
+    said = operator.off(np.full(200, noise**2))
+    beside = float(said.split("at most ")[1].split(" times the noise")[0])
+    apart = np.linalg.norm(operator.times(np.eye(200)) - gp.kernel(data.layout.places), 2)
+    assert 0.9 * apart / noise**2 < beside < most
+    assert np.abs(ours.variance(Z) / exact.variance(Z) - 1.0).max() < max(0.1 * beside, 0.01)
+
+
 def test_at_no_places_there_is_nothing():
     data, _, _ = readings(gf.SE((0.5, 0.5)), 30, 2)
     post, none = gf.GP(gf.SE((0.5, 0.5))).condition(data, SKIP()), np.zeros((0, 2))

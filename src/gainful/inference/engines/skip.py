@@ -336,13 +336,29 @@ class SumOperator:
     @cached_property
     def product_error(self) -> float:
         """Of `times`, relative to the kernel's matrix in Frobenius norm, as some columns of that see it."""
+        apart, size = self._apart
+        return apart / size
+
+    def off(self, noise: Array) -> str:
+        """How far products are off, in words, beside the variance of the readings' noise.
+
+        What is believed depends on K̂ + noise: it is that of the kernel as far as the largest eigenvalue of K̂ − K is
+        small beside the noise, and that is at most the Frobenius norm.
+        """
+        beside = self._apart[0] / float(np.median(noise))
+        return f"products are off by {self.product_error:.1e}, at most {beside:.2g} times the noise"
+
+    @cached_property
+    def _apart(self) -> tuple[float, float]:
+        """|K̂ − K| and |K| in Frobenius norm."""
         X = self.terms[0].X
         N = len(X)
         some = np.random.default_rng(self.terms[0].seed).choice(N, size=min(_COMPARED, N), replace=False)
         units = np.zeros((N, len(some)))
         units[some, np.arange(len(some))] = 1.0
         exact = sum((term.kernel.matrix(X, X[some]) for term in self.terms), np.zeros(units.shape))
-        return float(np.linalg.norm(self.times(units) - exact) / np.linalg.norm(exact))
+        scale = float(np.sqrt(N / len(some)))
+        return scale * float(np.linalg.norm(self.times(units) - exact)), scale * float(np.linalg.norm(exact))
 
     def times(self, V: Array) -> Array:
         return sum((term.times(V) for term in self.terms), np.zeros(V.shape))
