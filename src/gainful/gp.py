@@ -12,6 +12,7 @@ from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.belief import Belief
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.reaching import reaching
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.kernels import Matern, Stationary
@@ -79,4 +80,4 @@ class GP(Process):
         """
         if self.is_stated:
             return self.posterior(data, inference)
-        return Integrated(self, inference=inference).integrate(data, start, rng)
+        return Integrated(self, inference=reaching(inference, self.space)).integrate(data, start, rng)

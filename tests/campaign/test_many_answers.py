@@ -1,6 +1,8 @@
 """Beyond some thousands of answers the next few are added to what is believed, and it is the same belief."""
 
+import dataclasses
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -93,3 +95,42 @@ def test_rival_models_weigh_what_all_answers_make_them_weigh():
     assert belief.log_evidence == pytest.approx(np.log(after.mean()), rel=1e-9)
     with pytest.raises(gf.InvalidInput, match="more: expected a Data value"):
         belief.condition([1.0])
+
+
+@pytest.mark.parametrize("engine", [gf.SKI(), gf.SKIP()])
+def test_a_campaign_asks_anywhere_in_its_space_through_a_grid(engine, tmp_path):
+    """Answers are from the middle; grids reach over the space, and a journal has the engine as it was stated."""
+    gp, path = gf.GP(gf.SE((0.3, 0.5))), tmp_path / "grid.jsonl"
+    campaign = gf.Campaign(SPACE, [LAB], gp, inference=engine, journal=path)
+    for x in np.random.default_rng(0).uniform(0.3, 0.7, size=(30, 2)):
+        campaign.tell(gf.Query(LAB, x), float(np.sin(6.0 * x[0])))
+    whole = gp.condition(campaign._state.known.data)
+    corners = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    assert campaign.belief.mean(corners) == pytest.approx(whole.mean(corners), abs=0.01)
+    assert campaign._state.known.design.inference == engine
+    shutil.copy(path, tmp_path / "copy.jsonl")
+    again = gf.Campaign.resume(tmp_path / "copy.jsonl", known=[type(engine), gf.Solver])
+    assert again.ask().place.tolist() == campaign.ask().place.tolist()
+
+
+@pytest.mark.parametrize("engine", [gf.SKI(), gf.SKIP(), gf.SKI(over=[[-1.0, -1.0], [2.0, 2.0]])])
+def test_a_model_with_a_space_reaches_over_it_unless_told_otherwise(engine):
+    X = np.random.default_rng(0).uniform(0.3, 0.7, size=(40, 2))
+    data = gf.Data().add(LAB, X, np.sin(6.0 * X[:, 0]))
+    gp = gf.GP(gf.SE((0.3, 0.5), 1.0), gf.Zero(), space=SPACE)
+    over = [[0.0, 0.0], [1.0, 1.0]] if engine.over is None else engine.over
+    edge = np.array([[1.0, 0.0]])
+    found = gp.condition(data, engine)
+    assert found.mean(edge).tolist() == gp.condition(data, dataclasses.replace(engine, over=over)).mean(edge).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gf.ConvergenceWarning)  # slopes by probes are noisy
+        fitted = gf.fit(gp, data, starts=1, inference=engine)
+    assert np.isfinite(fitted.posterior.mean(edge)[0])
+
+
+@pytest.mark.parametrize("engine", [gf.SKI(), gf.SKIP()])
+def test_without_a_space_a_place_beyond_the_grid_is_refused_with_a_way_out(engine):
+    X = np.random.default_rng(0).uniform(0.3, 0.7, size=(40, 2))
+    found = gf.GP(gf.SE((0.3, 0.5))).condition(gf.Data().add(LAB, X, X[:, 0]), engine)
+    with pytest.raises(gf.InvalidInput, match="over="):
+        found.mean([[1.0, 0.0]])

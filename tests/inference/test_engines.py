@@ -336,6 +336,94 @@ def test_a_grid_is_refined_until_it_errs_by_less_than_the_noise():
     assert abs(ours.log_evidence - exact.log_evidence) < 3.0
 
 
+KERNELS = [
+    gf.SE(0.3),
+    gf.SE((0.2, 0.7, 0.3, 0.4)),
+    gf.Matern(0.3, 1.7, nu=0.5),
+    gf.Matern(0.1, nu=2.5),
+    gf.Periodic(0.4, 0.6),
+    gf.RationalQuadratic(0.2) + gf.SE(0.4).on(0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("D", [1, 2, 3])
+def test_the_error_that_is_stated_is_the_largest_between_places_anywhere_on_the_grid(kernel, D):
+    """Against dense matrices at places that are spread over the grid, some of them close together."""
+    if kernel == KERNELS[1]:
+        kernel = gf.SE((0.2, 0.7, 0.3)[:D])
+    rng = np.random.default_rng(D)
+    grid = Grid.covering([[-0.3] * D, [0.9] * D], (40, 20, 12)[D - 1])
+    Z = rng.uniform(-0.3, 0.9, size=(300, D))
+    Z[1::2] = np.clip(Z[::2] + 0.01 * rng.normal(size=(150, D)), -0.3, 0.9)
+    op = Interpolated(kernel, Z, grid)
+    largest = np.abs(op.between(Z, Z) - kernel(Z)).max() / kernel.diag(Z[:1])[0]
+    assert 0.7 * largest < op.error < 2.0 * largest
+    assert Interpolated(kernel, Z[:1], grid).error == op.error  # wherever the readings are
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "over"),
+    [
+        (gf.Matern(0.05), np.full((20, 1), 0.3), [[-0.1], [0.7]]),
+        (gf.SE(0.3), np.full((1, 1), 0.3), None),
+        (gf.Matern(0.3, nu=0.5), np.repeat([0.0, 0.25, 0.5, 1.0], 5)[:, None], None),
+        (gf.SE((0.3, 0.02)), np.column_stack([np.linspace(0.0, 1.0, 60), np.full(60, 0.5)]), None),
+        (gf.SE((0.3, 0.02)), np.column_stack([np.linspace(0.0, 1.0, 60), np.full(60, 0.5)]), [[0.0, 0.4], [1.0, 0.7]]),
+    ],
+)
+def test_a_grid_is_fine_enough_between_readings_that_lie_on_few_levels(kernel, X, over):
+    """Readings that are on points of the grid see no error there, and tell of no scale along a column of one value."""
+    rng = np.random.default_rng(0)
+    data = gf.Data().add(LAB, X, np.sin(6.0 * X[:, 0]) + 0.1 * rng.normal(size=len(X)))
+    exact, ours = (gf.GP(kernel).condition(data, inference=each) for each in (None, SKI(over=over)))
+    grid = ours.behind.operator.grid
+    low, high = (np.array(ends) for ends in zip(*map(grid.interior, range(X.shape[1])), strict=True))
+    Z = np.clip(rng.uniform(low, high, size=(200, X.shape[1])), X.min(axis=0) - 0.2, X.max(axis=0) + 0.2)
+    Z = np.clip(Z, low, high)
+    assert ours.behind.operator.error <= 0.05 * 0.1**2
+    assert np.abs(ours.variance(Z) - exact.variance(Z)).max() < 2.0 * 0.05 * 0.1**2
+    assert np.abs(ours.mean(Z) - exact.mean(Z)).max() < 0.02
+    assert np.all(low < X.min(axis=0))
+    assert np.all(high > X.max(axis=0))
+
+
+@pytest.mark.parametrize("noise", [3e-4, 1e-8])
+def test_a_grid_out_of_proportion_to_the_readings_is_refused_with_a_way_out(noise):
+    """300 readings would be taken exactly in the time that the transforms of one such grid take."""
+    data, _ = problem(300, 2, noise=noise)
+    precise = gf.Data().add(gf.Point(noise), data.layout.places, data.batches[0].answers)
+    gp = gf.GP(gf.SE((0.3, 0.5)))
+    with pytest.raises(gf.NumericalError, match=r"[\d.e+]+ times the noise; Exact\(\) or Iterative\(\)"):
+        gp.condition(precise, SKI())
+    stated = gp.condition(precise, SKI(grid=40, over=[[0.0, 0.0], [1.0, 1.0]])) if noise > 1e-8 else None
+    assert stated is None or "times the noise" in stated.convergence.message
+
+
+def test_the_points_of_a_grid_are_in_proportion_to_the_readings(monkeypatch):
+    from gainful.inference.engines import ski
+
+    monkeypatch.setattr(ski, "_FREE", 1000)
+    monkeypatch.setattr(ski, "_DIRECT", 100)
+    rough = gf.GP(gf.Matern((0.3, 0.3), nu=0.5))
+    for N in (50, 100):
+        data, _ = problem(N, 2)
+        noisy = gf.Data().add(gf.Point(0.5), data.layout.places, data.batches[0].answers)
+        operator = rough.condition(noisy, SKI()).behind.operator
+        assert operator.grid.size <= max(1000, 16 * N)
+        assert 0.05 < operator.error / 0.5**2 < 1.0  # more than was wanted, and less than would be refused
+        assert f"{operator.error / 0.5**2:.2g} times the noise" in operator.off(np.full(N, 0.5**2))
+
+
+@pytest.mark.parametrize("kernel", [gf.SameCluster((0, 0, 1)).on(1), gf.Exchangeable(3).on(1)])
+def test_a_kernel_of_levels_is_refused_in_words(kernel):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=40), rng.integers(0, 3, 40)])
+    data = gf.Data().add(LAB, X, X[:, 0])
+    with pytest.raises(gf.InvalidInput, match=r"inference: expected a kernel of distances for SKI\(\)"):
+        gf.GP(gf.SE(0.3).on(0) * kernel).condition(data, SKI())
+
+
 def test_a_grid_that_is_fine_enough_is_kept_from_one_setting_to_the_next():
     data, _ = problem(100)
     gp = model()

@@ -132,8 +132,8 @@ def test_a_sum_of_products_is_the_sum_of_their_matrices():
     assert op.diagonal() == pytest.approx(kernel.diag(X), rel=1e-6)
     assert op.column(3) == pytest.approx(kernel(X)[:, 3], rel=1e-6)
     assert op.project(Z, op.weigh(V)) == pytest.approx(kernel(Z, X) @ V, abs=1e-5)
-    assert op.variance(Z) == pytest.approx(kernel.diag(Z), rel=1e-12)
-    assert op.between(Z, X) == pytest.approx(kernel(Z, X), rel=1e-12)
+    assert op.variance(Z) == pytest.approx(kernel.diag(Z), rel=1e-5)
+    assert op.between(Z, X) == pytest.approx(kernel(Z, X), abs=1e-5)
     exact = kernel.pullback(X, X, U @ V.T)
     assert op.pulled(U, V) == pytest.approx(exact, abs=1e-5 * np.abs(exact).max())
 
@@ -183,6 +183,88 @@ def test_what_the_rank_leaves_out_widens_the_belief_and_throws_no_prediction_off
     cross = gp.kernel(Z, op.X)
     assert off(cross @ ours.behind.alpha) > 1.5 * off(ours.mean(Z))
     assert np.min(1.0 - np.einsum("mn,nm->m", cross, np.linalg.solve(B, cross.T))) < 0.0
+
+
+def continued(step, joint, N):
+    """Dense, among readings and places: Q T Qᵀ of what was decomposed, and C T⁺ Cᵀ with C its columns times Q."""
+    whole = joint[step.factors[0]]
+    if step.parts is not None:
+        whole = np.prod([continued(part, joint, N) for part in step.parts], axis=0)
+    Q, T = step.form.Q, step.form.T.matrix
+    C = np.concatenate([Q @ T, whole[N:, :N] @ Q])
+    return C @ np.linalg.pinv(T, rcond=1e-13, hermitian=True) @ C.T
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1, 0.01, 1e-3, 1e-5])
+@pytest.mark.parametrize(("D", "rank"), [(1, 10), (2, 20), (3, 20), (5, 10)])
+def test_readings_and_places_have_one_positive_prior_and_the_belief_is_that_of_its_dense_matrices(D, rank, noise):
+    """Some places are readings' places, and some are equal: they share what K̂ lacks of their variance."""
+    kernel = gf.SE(tuple(np.linspace(0.4, 0.9, D)), 1.3)
+    data, Z, _ = readings(kernel, 90, D, noise)
+    X, y = data.layout.places, np.ravel(data.batches[0].answers)
+    Z = np.concatenate([Z[:12], X[:3], Z[:2]])
+    solver = Solver(tolerance=1e-12, probes=16, root=90)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gf.ConvergenceWarning)  # more is asked of solves than rounding may allow
+        post = gf.GP(kernel).condition(data, SKIP(rank=rank, over=corners(D), solver=solver))
+    (op,) = post.behind.operator.terms
+    both, joint = np.concatenate([X, Z]), []
+    for factor in factors(kernel, op.grid):
+        W = factor.weights(both).toarray()
+        joint.append(W @ factor.among.dense() @ W.T)
+    joint.append(np.ones((len(both), len(both))))  # of a single factor the other
+    K = np.prod([continued(end, joint, 90) for end in op.merged.ends], axis=0)
+    assert K[:90, :90] == pytest.approx(op.times(np.eye(90)) - np.diag(op.missed), abs=1e-10)
+    missed = np.maximum(1.3 - np.diagonal(K), 0.0)
+    among = K[90:, 90:] + np.all(Z[:, None] == Z, axis=2) * missed[90:, None]
+    B = K[:90, :90] + np.diag(missed[:90] + noise**2)
+    off = 4.0 * post.behind.log_det.standard_error + 1e-5
+    assert post.behind.log_det.value == pytest.approx(np.linalg.slogdet(B)[1], abs=off)
+    assert post.behind.misfit == pytest.approx(y @ np.linalg.solve(B, y), rel=1e-6)
+    assert post.mean(Z) == pytest.approx(K[90:, :90] @ np.linalg.solve(B, y), abs=1e-6)
+    exact = among - K[90:, :90] @ np.linalg.solve(B, K[:90, 90:])
+    assert post.covariance(Z) == pytest.approx(exact, abs=1e-8)
+    assert post.variance(Z) == pytest.approx(np.diagonal(exact), abs=1e-8)
+    assert post.covariance(Z)[12, 13] == pytest.approx(post.covariance(Z[12:13], Z[13:14])[0, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1, 0.01, 1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("D", [1, 2, 3, 5])
+def test_covariances_are_positive_and_draws_are_made_whatever_the_noise(D, noise):
+    gp = gf.GP(gf.SE((0.3, 0.5, 0.9, 1.2, 2.0)[:D]) + gf.Constant(0.5))
+    rng = np.random.default_rng(2)
+    X, Z = rng.uniform(size=(150, D)), rng.uniform(0.1, 0.9, size=(20, D))
+    Z[18:] = X[:2]
+    data = gf.Data().add(gf.Point(noise), X, np.sin(6.0 * X[:, 0]) + noise * rng.normal(size=150))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gf.ConvergenceWarning)  # at the smallest noise solves may fall short
+        post = gp.condition(data, SKIP(rank=25, over=corners(D)))
+    cov = post.covariance(Z)
+    assert np.linalg.eigvalsh(cov)[0] > -1e-9 * np.diagonal(cov).max()
+    assert np.diagonal(cov) == pytest.approx(post.variance(Z), rel=1e-6, abs=1e-12)
+    assert np.all(np.isfinite(post.sample(Z, 2, 0)))
+
+
+@pytest.mark.parametrize(("noise", "most"), [(0.1, 0.1), (0.01, 10.0), (1e-3, 1e3)])
+def test_how_far_products_are_off_is_said_beside_the_noise(noise, most):
+    """The largest eigenvalue of K̂ − K is below what is said, and the belief is the exact one where that is small."""
+    gp = gf.GP(gf.SE((0.3, 0.5)))
+    data, Z, _ = readings(gp.kernel, 200, 2, noise)
+    exact, ours = gp.condition(data), gp.condition(data, SKIP(over=corners(2)))
+    operator = ours.behind.operator
+    said = operator.off(np.full(200, noise**2))
+    beside = float(said.split("at most ")[1].split(" times the noise")[0])
+    apart = np.linalg.norm(operator.times(np.eye(200)) - gp.kernel(data.layout.places), 2)
+    assert 0.9 * apart / noise**2 < beside < most
+    assert np.abs(ours.variance(Z) / exact.variance(Z) - 1.0).max() < max(0.1 * beside, 0.01)
+
+
+def test_at_no_places_there_is_nothing():
+    data, _, _ = readings(gf.SE((0.5, 0.5)), 30, 2)
+    post, none = gf.GP(gf.SE((0.5, 0.5))).condition(data, SKIP()), np.zeros((0, 2))
+    assert post.mean(none).shape == post.variance(none).shape == (0,)
+    assert post.covariance(none).shape == (0, 0)
+    assert post.covariance(none, data.layout.places).shape == (0, 30)
 
 
 def test_variances_missing_from_products_are_added_to_them():

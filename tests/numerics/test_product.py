@@ -9,7 +9,7 @@ import gainful as gf
 from gainful.errors import InvalidInput
 from gainful.numerics import product
 from gainful.numerics.lanczos import Outcome, lanczos
-from gainful.numerics.product import HadamardProduct, merge, product_error, slopes
+from gainful.numerics.product import HadamardProduct, merge, met, product_error, slopes
 
 
 def factors_of(X, lengthscale=1.0):
@@ -155,8 +155,8 @@ def test_the_best_of_twice_as_many_steps_are_nearer_at_the_same_rank_and_nearly_
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
-def test_vectors_continue_to_other_places_as_the_product_does(d):
-    """With rank enough: k(x, Z) V of the whole from k_i(x, Z) Q of the factors alone."""
+def test_features_continue_to_other_places_as_the_product_does(d):
+    """With rank enough: the whole kernel between and among places from k_i(x, Z) Q of the factors alone."""
     rng = np.random.default_rng(d)
     X, Z, V = rng.random((80, d)), rng.random((9, d)), rng.normal(size=(80, 3))
     kernel = gf.SE(2.0)
@@ -165,9 +165,10 @@ def test_vectors_continue_to_other_places_as_the_product_does(d):
     def rows(i, Q):
         return kernel(Z[:, i : i + 1], X[:, i : i + 1]) @ Q
 
-    left, right = (end.elsewhere(rows) for end in merged.ends)
-    found = (left[:, :, None] * right[:, None, :]).reshape(9, -1) @ merged.last.within(V)
-    np.testing.assert_allclose(found, kernel(Z, X) @ V, atol=1e-8)
+    left, right = (end.features(rows) for end in merged.ends)
+    found = (left[:, :, None] * right[:, None, :]).reshape(9, -1) @ met(*merged.ends, V)
+    np.testing.assert_allclose(found, kernel(Z, X) @ V, atol=1e-5)
+    np.testing.assert_allclose((left @ left.T) * (right @ right.T), kernel(Z), atol=1e-6)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 7])

@@ -33,6 +33,7 @@ from gainful.hyper.unstated import structure
 from gainful.inference import Exact, Laplace
 from gainful.inference.belief import Belief
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.reaching import reaching
 from gainful.inference.posterior import Posterior
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -124,12 +125,17 @@ class Design:
         code = output_of(self.goal, len(self.places.names))
         return next((each for each in outputs if code in (None, output_code(each))), None)
 
+    @property
+    def reaching(self) -> Inference | Engine | None:
+        """The inference, over the whole space: that is where it will be asked. A journal has it as it was stated."""
+        return reaching(self.inference, self.places)
+
     @cached_property
     def learner(self) -> Learner | None:
         """What learns and integrates that which is not stated; None for a GP that is wholly stated."""
         if not isinstance(self.model, GP):
             return self.model
-        return None if self.model.is_stated else Integrated(self.model, inference=self.inference)
+        return None if self.model.is_stated else Integrated(self.model, inference=self.reaching)
 
     def prior(self) -> Posterior | Belief:
         """What is believed before the first answer."""

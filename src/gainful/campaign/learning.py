@@ -58,7 +58,7 @@ def _fit(state: State) -> tuple[Fitted, list[warnings.WarningMessage]]:
             assert isinstance(gp, GP)
             answered = parameter_names(gp, data.instruments)  # the others' priors are for when they are used
             gp = replace(gp, priors={name: prior for name, prior in gp.priors.items() if name in answered})
-            found = fit(gp, data, inference=state.design.inference, rng=rng)
+            found = fit(gp, data, inference=state.design.reaching, rng=rng)
         except NumericalError as trouble:
             failed = f"hyperparameters could not be learned and stay as they were: {trouble}"
             warnings.warn(failed, GainfulWarning, stacklevel=2)

@@ -160,7 +160,7 @@ class Known:
             return learner.believe(parts, self.data, instruments)
         learned = {} if self.hyper is None else {each: self.learned(each) for each in self.data.instruments}
         data = self.data.with_instruments(learned) if learned else self.data
-        return self.gp.posterior(data, inference=self.design.inference)
+        return self.gp.posterior(data, inference=self.design.reaching)
 
 
 class Change(Protocol):

@@ -20,6 +20,7 @@ from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.hyper.defaults import default_priors
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.reaching import reaching
 from gainful.inference.evidence import Evidence, Start, evidence_and_gradient, log_evidences
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -48,7 +49,7 @@ class Problem:
         if not isinstance(gp, Process):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
         data = gp.fitting(data)
-        problem = Problem(gp, data, {}, method_for(data.layout, inference))
+        problem = Problem(gp, data, {}, method_for(data.layout, reaching(inference, gp.space)))
         if len(data):  # a kernel or mean for other dimensions is refused here, in its own words
             gp.kernel.diag(data.layout.places[:1])
             gp.mean(data.layout.places[:1])

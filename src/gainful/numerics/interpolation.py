@@ -135,7 +135,8 @@ def weights_1d(start: float, step: float, count: int, x: Array, *, dimension: in
         row, others = int(np.argmin(inside)), int(np.sum(~inside)) - 1
         raise InvalidInput(
             "X", f"places from {low:.6g} to {high:.6g} in dimension {dimension}, where the grid supports cubic weights",
-            f"{x[row]:.6g}" + (f" and {others} more outside" if others else ""), "take a grid that covers all places",
+            f"{x[row]:.6g}" + (f" and {others} more outside" if others else ""),
+            "take a grid that covers all places, by over=[lowest, highest] where it is an engine's",
         )  # fmt: skip
     t = (x - start) / step
     cell = np.clip(np.floor(t), 1, count - 3)  # the upper end of the interior belongs to the last supported cell

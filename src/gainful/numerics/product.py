@@ -29,6 +29,7 @@ __all__ = [
     "Step",
     "diagonal",
     "merge",
+    "met",
     "product_error",
     "side_by_side",
     "slopes",
@@ -37,6 +38,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 BLOCK = 2**19  # bytes of each of two working arrays: small enough to stay in the cache, and in memory at any N
+_ROUNDING = 1e-13  # of the largest eigenvalue: smaller ones have no digits left
 _OF_WORKING = 16  # parts of working memory, of which one is used
 
 
@@ -138,25 +140,48 @@ class Step:
     def outcome(self) -> Outcome:
         return self.form.outcome
 
-    def elsewhere(self, rows: Callable[[int, Array], Array]) -> Array:
-        """k(x, Z) Q, (M, k), at M other places: k(x, Z) ≈ (k(x, Z) Q) Qᵀ continues the columns of Q T Qᵀ there.
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Roots s (r,) of the eigenvalues of T that stand above rounding, and their vectors V (k, r)."""
+        values, vectors = self.form.T.eigen()
+        some = values > _ROUNDING * np.max(values, initial=0.0)
+        return np.sqrt(values[some]), vectors[:, some]
 
-        `rows` (i, V) gives those of factor i, k_i(x, Z) V, and is asked for a single factor's Q alone.
+    @property
+    def root(self) -> Array:
+        """A = V diag(s), (k, r), with A Aᵀ = T to rounding: F = Q A among the places that were decomposed."""
+        s, V = self._eigen
+        return V * s
+
+    def features(self, rows: Callable[[int, Array], Array]) -> Array:
+        """F (M, r) at M other places: F Fᵀ is Q T Qᵀ among them, and F (Q A)ᵀ between them and those decomposed.
+
+        F = k(x, Z) Q V / s, so that F (Q A)ᵀ continues the columns of Q T Qᵀ, and one positive matrix holds all, as in
+        the Nyström method. `rows` (i, V) gives k_i(x, Z) V of factor i, and is asked for a single factor's Q alone.
         """
         if self.parts is None:
-            return rows(self.factors[0], self.form.Q)
-        return matmul(side_by_side(*(part.elsewhere(rows) for part in self.parts)), self._met)
+            s, V = self._eigen
+            return matmul(rows(self.factors[0], self.form.Q), V / s)
+        return matmul(side_by_side(*(part.features(rows) for part in self.parts)), self._met)
 
     @cached_property
     def _met(self) -> Array:
-        """Σ_n q₁ₙₐ q₂ₙᵦ qₙ꜀ of the parts' vectors and those of the product, (k₁ k₂, k)."""
+        """Σ_n f₁ₙₐ f₂ₙᵦ qₙ V / s of the parts' features and the vectors of the product, (r₁ r₂, r)."""
         assert self.parts is not None
-        return HadamardProduct(self.parts[0].form, self.parts[1].form).within(self.form.Q)
+        s, V = self._eigen
+        return met(*self.parts, matmul(self.form.Q, V / s))
+
+
+def met(left: Step, right: Step, V: Array) -> Array:
+    """Σ_n f₁ₙₐ f₂ₙᵦ vₙ for each column v of V (N, p), from the features of two steps among the places: (r₁ r₂, p)."""
+    within = HadamardProduct(left.form, right.form).within(V).reshape(left.rank, right.rank, -1)
+    found = np.einsum("ka,klp,lb->abp", left.root, within, right.root, optimize=True)
+    return np.ascontiguousarray(found).reshape(left.root.shape[1] * right.root.shape[1], -1)
 
 
 def side_by_side(A: Array, B: Array) -> Array:
     """Each row of A (M, k) times each entry of that of B (M, l): (M, k l)."""
-    return np.asarray((A[:, :, None] * B[:, None, :]).reshape(len(A), -1))
+    return np.asarray((A[:, :, None] * B[:, None, :]).reshape(len(A), A.shape[1] * B.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

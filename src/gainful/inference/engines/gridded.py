@@ -50,8 +50,7 @@ class GridBelief:
     @property
     def convergence(self) -> Convergence:
         points = " × ".join(str(n) for n in self.operator.grid.counts)
-        off = self.operator.error
-        note = f" by interpolation from {points} points; covariances are off by up to {off:.1e} of the variance"
+        note = f" by interpolation from {points} points; {self.operator.off(self.readings.noise)}"
         return Convergence(Result.APPROXIMATED, note=note)
 
     @cached_property

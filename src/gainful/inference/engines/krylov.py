@@ -95,7 +95,8 @@ class Operator(Protocol):
     def each(self) -> int:
         """Numbers held at a time for each place that is projected."""
 
-    # One whose `pulled` costs about as much for a hundred columns as for one says so: `pulls_many = True`.
+    # One whose `pulled` costs about as much for a hundred columns as for one says so: `pulls_many = True`. One that
+    # stands for another matrix says how far it is from that: `off(noise)`.
 
 
 @dataclass(frozen=True)
@@ -227,9 +228,9 @@ class KrylovBelief:
                 f"; variances come from a root of {self._rank} vectors for {self.freedom:.0f} degrees of freedom and "
                 f"are too large{self._excess_in_words}; raise `Solver.root`"
             )
-        error: float | None = getattr(self.operator, "product_error", None)  # where it stands for another matrix
-        if error is not None:
-            note += f"; products are off by {error:.1e}"
+        off: Callable[[Array], str] | None = getattr(self.operator, "off", None)  # where it stands for another matrix
+        if off is not None:
+            note += f"; {off(self.readings.noise)}"
         return Convergence(result, self.solved.iterations, residual, note)
 
     @property

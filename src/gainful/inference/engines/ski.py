@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gainful.checks import column_names, finite_table, listed, require, require_count, require_kind
-from gainful.errors import InvalidInput
+from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.engines.base import EngineBelief, Readings, read
 from gainful.inference.engines.gridded import GridBelief, grid_belief
-from gainful.inference.engines.interpolated import Interpolated
+from gainful.inference.engines.interpolated import Interpolated, interpolation_error
 from gainful.inference.engines.krylov import KrylovBelief, Solver, krylov_belief, require_finite
 from gainful.inference.engines.metric import column_scales
 from gainful.kernels.base import Kernel
@@ -38,7 +38,9 @@ _FEWEST, _LEAST = 8, 6  # points along an axis: where it is left to us, and wher
 _OF_NOISE, _NEAR = 0.05, 1e-3  # parts of the noise and of the variance by which covariances may err
 _FINER = 1.3  # times as many points along each axis where they err by more
 _FALLS = 0.8  # a refinement that leaves more than this of the error is the last
-_SOME = 512  # places at which that is looked at
+_FREE, _EACH = 2**14, 16  # points of a grid that few readings may have, and for each of many
+_MIDDLE = 41  # points along an axis where all places agree, at most
+_BEYOND = 1.0  # times the noise: where covariances err by more, a kernel is refused
 _PAIRS, _EQUAL = 64, 1e-9  # places at which a kernel is looked at for being stationary, and how near it must be
 
 
@@ -125,24 +127,51 @@ def _fine_enough(kernel: Kernel, readings: Readings, every: Array, before: Grid 
 
     What interpolation makes of a rough kernel is off by a part of its variance that may be far more than the noise of a
     precise reading: where the two compare, readings are taken to contradict each other. A grid that was fine enough
-    before is kept while it is, so that a search for hyperparameters climbs one smooth function.
+    before is kept while it is, so that a search for hyperparameters climbs one smooth function. The points are in
+    proportion to the readings, which would else be taken exactly in less time; where those are not enough by far, the
+    kernel is refused.
     """
-    X = readings.X
-    some = X[np.unique(np.linspace(0, len(X) - 1, _SOME).astype(np.intp))]
-    wanted = min(_NEAR, _OF_NOISE * float(np.median(readings.noise)) / float(np.max(kernel.diag(some))))
-    if before is not None and Interpolated(kernel, some, before).error <= wanted:
+    noise = float(np.median(readings.noise)) / float(kernel.diag(every[:1])[0])
+    wanted, most = min(_NEAR, _OF_NOISE * noise), min(max(_FREE, _EACH * len(readings.X)), _LARGEST)
+    if before is not None and interpolation_error(kernel, before) <= wanted:
         return before
-    counts = np.maximum(np.ceil(np.ptp(every, axis=0) * column_scales(kernel, X) / _STEP) + 5.0, _FEWEST)
-    while np.prod(counts) > _LARGEST:
+    low, high = every.min(axis=0), every.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    scales = column_scales(kernel, np.stack([low, low + width]))
+    counts = np.maximum(np.ceil(width * scales / _STEP) + 5.0, _FEWEST)
+    while _around(low, high, counts).size > most:
         counts[np.argmax(counts)] *= 0.9
-    changing, last = np.ptp(every, axis=0) > 0.0, np.inf
+    last = np.inf
     while True:
-        grid = Grid.covering(every, [int(n) for n in counts])
-        finer = np.where(changing, np.ceil(_FINER * counts), counts)
-        error = Interpolated(kernel, some, grid).error
-        if error <= wanted or error > _FALLS * last or np.prod(finer) > _LARGEST:
+        grid = _around(low, high, counts)
+        error = interpolation_error(kernel, grid)
+        finer = np.where(scales > 0.0, np.ceil(_FINER * counts), counts)
+        if error <= wanted:
             return grid
+        if error > _FALLS * last or _around(low, high, finer).size > most:
+            break
         counts, last = finer, error
+    if error > _BEYOND * noise:
+        size = " × ".join(map(str, grid.counts))
+        raise NumericalError(
+            f"SKI() comes not near enough to this kernel for readings this precise: with a grid of {size} points, in "
+            f"proportion to {len(readings.X)} readings, covariances are off by {error:.1e} of the variance, "
+            f"{error / noise:.2g} times the noise; Exact() or Iterative() need no grid, or state one: SKI(grid=...)"
+        )
+    return grid
+
+
+def _around(low: Array, high: Array, counts: Array) -> Grid:
+    """The grid that covers all from low to high, two steps to spare.
+
+    An axis along which nothing changes is a unit wide, or has the middle of such a one where points are many.
+    """
+    alike, many = low == high, counts.astype(np.intp)
+    steps = np.where(alike, 1.0, high - low) / (many - 5)
+    if np.prod(many) > _DIRECT:
+        many = np.where(alike, np.minimum(many, _MIDDLE), many)
+    starts = low - np.where(alike, many // 2, 2) * steps
+    return Grid(tuple(starts), tuple(steps), tuple(many))
 
 
 def require_stationary(kernel: Kernel, X: Array, name: str) -> None:
@@ -153,8 +182,12 @@ def require_stationary(kernel: Kernel, X: Array, name: str) -> None:
     far = 10.0 ** rng.uniform(-4.0, 0.0, size=(_PAIRS, 1))  # distances of all sizes: a short lengthscale sees near ones
     apart = far * width * rng.uniform(-1.0, 1.0, size=a.shape)
     turned = np.where(rng.random(X.shape[1]) < 0.5, -1.0, 1.0)  # it must be even along each axis as well
-    here, there = kernel.rowwise(a, a + apart), kernel.rowwise(c, c + turned * apart)
+    refused = InvalidInput(
+        "inference", f"a kernel of distances for {name}()", kernel, "Vecchia(), Inducing() or Iterative() take any"
+    )
+    try:
+        here, there = kernel.rowwise(a, a + apart), kernel.rowwise(c, c + turned * apart)
+    except InvalidInput as trouble:  # a kernel of levels has no value between them
+        raise refused from trouble
     if np.max(np.abs(here - there)) > _EQUAL * float(np.max(np.abs(kernel.diag(a)))):
-        raise InvalidInput(
-            "inference", f"a kernel of distances for {name}()", kernel, "Vecchia(), Inducing() or Iterative() take any"
-        )
+        raise refused

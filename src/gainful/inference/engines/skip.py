@@ -9,8 +9,10 @@ as their product: this is for more dimensions than `SKI` can take.
 
 Two things keep what K̂ leaves out from doing harm, since an error that is small beside K is often large beside the
 noise. What is missing of each variance is added to K̂ as if it were noise (as Snelson & Ghahramani 2006 do for inducing
-points). And the covariance with other places is continued from K̂ itself, not taken from the kernel: α is as large as
-one over the noise in directions that K̂ does not have, and the kernel would let them through.
+points). And the covariance with other places, and among these, is continued from K̂ itself, not taken from the kernel: α
+is as large as one over the noise in directions that K̂ does not have, and the kernel would let them through; and where
+the readings are more precise than K̂ is near the kernel, what they take off the kernel can be more than there is. So
+readings and places have one positive matrix as their prior, and what is believed is positive as well.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from gainful.numerics.blas import matmul
 from gainful.numerics.block_toeplitz import BlockToeplitz
 from gainful.numerics.interpolation import Grid, weights_1d
 from gainful.numerics.lanczos import Operator
-from gainful.numerics.product import HadamardProduct, Merged, merge, side_by_side, slopes
+from gainful.numerics.product import HadamardProduct, Merged, Step, merge, met, side_by_side, slopes
 
 __all__ = ["SKIP", "Factor", "ProductOperator", "SumOperator", "factors", "require_product", "summands"]
 
@@ -179,8 +181,9 @@ def require_product(kernel: Kernel, X: Array, grid: Grid) -> None:
 class ProductOperator:
     """K̂ + diag(missed) among X (N, D), with K̂ of the factors' decompositions and `missed` what it lacks of k(x, x).
 
-    Covariances with other places are those of K̂, continued; a place takes O(D k³) once and O(k²) for each column that
-    it is projected on, however many readings there are. k(x, x) and covariances among other places are the kernel's.
+    Covariances with other places and among them are those of K̂, continued; a place takes O(D k³) once and O(k²) for
+    each column that it is projected on, however many readings there are. A place has what K̂ lacks of its k(x, x) in
+    common with itself alone.
     """
 
     kernel: Kernel
@@ -257,17 +260,26 @@ class ProductOperator:
                 total += self._factors[i].pulled(self._factors[i].among.pulled(np.asarray(W @ A), np.asarray(W @ B)))
         return total
 
+    @cached_property
+    def _ends(self) -> tuple[Step, Step]:
+        assert self.merged.ends is not None
+        return self.merged.ends
+
     def weigh(self, V: Array) -> Array:
-        """Q₁ᵀ D_v Q₂ for each column, (k₁ k₂, p)."""
-        return self._last.within(V)
+        """F₁ᵀ D_v F₂ for each column, (r₁ r₂, p), with the features of the last pair."""
+        return met(*self._ends, V)
 
     @property
     def weighs(self) -> int:
-        """k₁ k₂."""
-        return self._last.left.rank * self._last.right.rank
+        """r₁ r₂."""
+        left, right = self._ends
+        return left.root.shape[1] * right.root.shape[1]
 
     def project(self, X: Array, weighed: Array) -> Array:
-        assert self.merged.ends is not None
+        return matmul(side_by_side(*self._features(X)), weighed)
+
+    def _features(self, X: Array) -> tuple[Array, Array]:
+        """F₁ and F₂ with K̂ = (F₁ F₁ᵀ) ∘ (F₂ F₂ᵀ), (M, r₁) and (M, r₂), at any places."""
         near = [factor.near(X) for factor in self._factors]
 
         def rows(i: int, Q: Array) -> Array:
@@ -276,8 +288,8 @@ class ProductOperator:
             index, weight = near[i]
             return np.asarray(np.einsum("mk,mkq->mq", weight, self._spreads[i][index]))
 
-        left, right = (end.elsewhere(rows) for end in self.merged.ends)
-        return matmul(side_by_side(left, right), weighed)
+        left, right = self._ends
+        return left.features(rows), right.features(rows)
 
     @cached_property
     def _spreads(self) -> dict[int, Array]:
@@ -286,10 +298,29 @@ class ProductOperator:
         return {i: self._spread(i, Q) for i, Q in alone.items() if i < len(self._factors)}
 
     def variance(self, X: Array) -> Array:
-        return self.kernel.diag(X)
+        """That of K̂ and what it lacks of k(x, x)."""
+        return np.maximum(self._own(*self._features(X)), self.kernel.diag(X))
 
     def between(self, X: Array, Z: Array) -> Array:
-        return self.kernel.matrix(X, Z)
+        (left, right), (there, beside) = self._features(X), self._features(Z)
+        found = matmul(left, there.T)
+        found *= matmul(right, beside.T)
+        seen = [factor.dimension for factor in self._factors]
+        i, j = _same(X[:, seen], Z[:, seen])
+        missed = np.maximum(self.kernel.diag(Z) - self._own(there, beside), 0.0)
+        found[i, j] += missed[j]
+        return found
+
+    def _own(self, left: Array, right: Array) -> Array:
+        """K̂(x, x), (M,), from the features of places."""
+        return np.asarray(np.einsum("mr,mr->m", left, left) * np.einsum("mr,mr->m", right, right))
+
+
+def _same(X: Array, Z: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """i and j of all pairs with X_i = Z_j."""
+    number = np.unique(np.concatenate([X, Z]), axis=0, return_inverse=True)[1].reshape(-1)
+    i, j = np.nonzero(number[: len(X), None] == number[len(X) :])
+    return i, j
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,13 +336,29 @@ class SumOperator:
     @cached_property
     def product_error(self) -> float:
         """Of `times`, relative to the kernel's matrix in Frobenius norm, as some columns of that see it."""
+        apart, size = self._apart
+        return apart / size
+
+    def off(self, noise: Array) -> str:
+        """How far products are off, in words, beside the variance of the readings' noise.
+
+        What is believed depends on K̂ + noise: it is that of the kernel as far as the largest eigenvalue of K̂ − K is
+        small beside the noise, and that is at most the Frobenius norm.
+        """
+        beside = self._apart[0] / float(np.median(noise))
+        return f"products are off by {self.product_error:.1e}, at most {beside:.2g} times the noise"
+
+    @cached_property
+    def _apart(self) -> tuple[float, float]:
+        """|K̂ − K| and |K| in Frobenius norm."""
         X = self.terms[0].X
         N = len(X)
         some = np.random.default_rng(self.terms[0].seed).choice(N, size=min(_COMPARED, N), replace=False)
         units = np.zeros((N, len(some)))
         units[some, np.arange(len(some))] = 1.0
-        exact = self.between(X, X[some])
-        return float(np.linalg.norm(self.times(units) - exact) / np.linalg.norm(exact))
+        exact = sum((term.kernel.matrix(X, X[some]) for term in self.terms), np.zeros(units.shape))
+        scale = float(np.sqrt(N / len(some)))
+        return scale * float(np.linalg.norm(self.times(units) - exact)), scale * float(np.linalg.norm(exact))
 
     def times(self, V: Array) -> Array:
         return sum((term.times(V) for term in self.terms), np.zeros(V.shape))
