@@ -134,3 +134,16 @@ def test_without_a_space_a_place_beyond_the_grid_is_refused_with_a_way_out(engin
     found = gf.GP(gf.SE((0.3, 0.5))).condition(gf.Data().add(LAB, X, X[:, 0]), engine)
     with pytest.raises(gf.InvalidInput, match="over="):
         found.mean([[1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [gf.Vecchia(20), gf.SKI(grid=30), gf.SKIP(rank=20), gf.Inducing(20), gf.Iterative(solver=gf.Solver(probes=8)),
+     gf.Single(), gf.Exact(), gf.Distributed("tcp://127.0.0.1:8786")],
+    ids=lambda each: type(each).__name__,
+)  # fmt: skip
+def test_a_journal_knows_gainfuls_engines(engine, tmp_path):
+    path = tmp_path / "campaign.jsonl"
+    space = gf.Space(gf.Real("a", 0, 1), gf.Real("b", 0, 1))
+    gf.Campaign(space, [gf.Point(0.1, name="lab")], gf.GP(gf.SE((0.3, 0.5))), inference=engine, journal=path)
+    assert gf.Campaign.resume(path)._state.design.inference == engine

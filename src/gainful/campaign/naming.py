@@ -125,7 +125,17 @@ def _is_cached(kind: type, name: str) -> bool:
 def declared() -> dict[str, type]:
     """gainful's own classes of which a design consists, by what a journal calls them."""
     found: list[type] = [GP, Integrated, Models, Region, Search, Stream, Axis, Coordinates, *_exported(space, object)]
-    found += [acquisition.Limit, Grammar, KernelPrograms, Partitions, TaskClusters, Moves, Program, ProgramGrid]
+    found += [
+        acquisition.Limit,
+        inference.Solver,
+        Grammar,
+        KernelPrograms,
+        Partitions,
+        TaskClusters,
+        Moves,
+        Program,
+        ProgramGrid,
+    ]
     for room, base in (
         (kernels, kernels.Kernel),
         (means, means.Mean),
@@ -133,7 +143,7 @@ def declared() -> dict[str, type]:
         (instruments, instruments.Instrument),
     ):
         found += _exported(room, base)
-    found += [kind for kind in _exported(inference, object) if hasattr(kind, "solve")]
+    found += [kind for kind in _exported(inference, object) if hasattr(kind, "solve") or hasattr(kind, "believe")]
     found += [kind for kind in _exported(acquisition, object) if hasattr(kind, "score") or kind in (Random, RandomType)]
     return {class_name(kind): kind for kind in found}
 
