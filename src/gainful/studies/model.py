@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from gainful.acquisition import Acquisition, LogExpectedImprovement
 from gainful.acquisition.optimum import MAXIMISE
 from gainful.beliefs import Partitions
 from gainful.beliefs.learner import Learner
+from gainful.campaign.goal import SIGNS, goal_named, sign_of
+from gainful.errors import InvalidInput
 from gainful.gp import GP
+from gainful.instruments import Instrument
 from gainful.space import Integer, Places, Real, Space
 
-__all__ = ["default_goal", "default_model"]
+__all__ = ["default_goal", "default_model", "goal_towards"]
 
 # Of the 24 functions of BBOB in ten dimensions a sum comes lower than one GP on most (`benchmarks/additive_rivals.py`).
 _MANY = 8
@@ -28,3 +35,19 @@ def default_goal(model: GP | Learner, sign: int) -> Acquisition | str:
     if isinstance(model, Partitions):
         return LogExpectedImprovement(sign=sign)
     return "maximise" if sign == MAXIMISE else "minimise"
+
+
+def goal_towards(goal: Any, sign: int, instruments: Sequence[Instrument], space: Places, seed: int) -> Any:
+    """The goal with its end where the sign says: the name of a strategy has none of its own. One that goes to the other
+    end is refused; one that goes to neither is left as it is."""
+    made: Any = goal_named(goal, instruments, space, seed) if isinstance(goal, str) else goal
+    found = sign_of(made)
+    if found in (None, sign):
+        return goal if found is None else made
+    if isinstance(goal, str) and goal.strip().lower() not in SIGNS:
+        return replace(made, sign=sign)
+    end, other = ("maximises", "minimises") if sign == MAXIMISE else ("minimises", "maximises")
+    remedy = f"give it sign={sign}" if not isinstance(goal, str) else "leave it out"
+    raise InvalidInput(
+        "goal", f"one that {end}", f"{goal!r}, which {other}", f"{remedy}, or say maximise={sign != MAXIMISE}"
+    )
