@@ -354,7 +354,7 @@ def test_a_small_space_without_noise_ends_when_all_of_it_is_known():
         ({"space": [(0, 1, 2)]}, "space: expected pairs"),
         ({"space": [(1, 0)]}, "space: expected low ≤ high"),
         ({"space": [(0, np.inf)]}, "space: expected finite bounds"),
-        ({"space": "x"}, "space: expected"),
+        ({"space": "x"}, r"space: expected a Space or bounds, got x; for instance bounds \[\(low, high\)"),
         ({"space": gf.Stream(gf.Space(gf.Real("x", 0, 1)), rate=0.5)}, "space: expected"),
         ({"evaluations": 0}, "evaluations: expected a whole number, at least 1"),
         ({"workers": 0}, "workers: expected a whole number, at least 1"),
@@ -412,3 +412,21 @@ def test_a_goal_by_name_goes_to_the_end_that_is_sought(goal, maximise):
 def test_the_callback_stops_with_any_kind_of_true(yes):
     result = gf.minimise(bowl, BOUNDS, 6, callback=lambda found: yes if found.nfev == 3 else None, **QUICK)
     assert result.nfev == 3
+
+
+def test_bounds_of_scipy_are_bounds():
+    from scipy.optimize import Bounds
+
+    given, plain = Bounds([-1.0, 0.0], [2.0, 4.0]), BOUNDS
+    assert np.array_equal(gf.minimise(bowl, given, 4, **QUICK).places, gf.minimise(bowl, plain, 4, **QUICK).places)
+
+
+@pytest.mark.filterwarnings("ignore::gainful.errors.JitterWarning")  # equal answers make a very long wave of it
+@pytest.mark.parametrize("bounds", [[(-2, 2), (-1, 3)], [(0, 1)]], ids=["two", "one"])
+def test_of_a_constant_function_all_evaluations_are_made(bounds):
+    result = gf.minimise(lambda x: 3.0, bounds, 12, noise=0)
+    assert (result.nfev, result.message) == (12, "all evaluations were made: 12")
+    assert len(np.unique(result.places, axis=0)) == 12
+    width = np.ptp(bounds, axis=1)
+    apart = np.linalg.norm((result.places[:, None] - result.places) / width, axis=2) + np.eye(12)
+    assert apart.min() > 0.02

@@ -58,7 +58,7 @@ def minimise(
                   in SciPy; of any other it is a dict from the names of the space to numbers and levels. What raises, or
                   gives no finite number, has failed: it counts, nothing is believed of it, and neither that place nor
                   its neighbourhood is evaluated again (`Campaign.fail`)
-    space         bounds [(low, high), …], or a Space, a part of one, or a Pool
+    space         bounds [(low, high), …], SciPy's Bounds, or a Space, a part of one, or a Pool
     evaluations   how many to make in all, failures and those in the journal included
     maximise      True: find where it is largest
     noise         the standard deviation of the function's noise; None learns it, 0 is for a function that gives the
@@ -153,9 +153,13 @@ class _Given:
 
     @staticmethod
     def of(space: Any) -> _Given:
+        if hasattr(space, "lb") and hasattr(space, "ub"):  # SciPy's Bounds
+            space = np.column_stack(np.broadcast_arrays(space.lb, space.ub))
         pairs = None if hasattr(space, "candidates") else listed(space)
         if pairs is None:
             require(not isinstance(space, Stream), "space", "a Space or bounds", space, "a stream is for a Campaign")
+            known = hasattr(space, "candidates")
+            require(known, "space", "a Space or bounds", space, "for instance bounds [(low, high), ...]")
             require_places("space", space)
             return _Given(space, None)
         expected = "pairs (low, high), one for each dimension"

@@ -14,7 +14,7 @@ from gainful.campaign.goal import SIGNS, goal_named, sign_of
 from gainful.errors import InvalidInput
 from gainful.gp import GP
 from gainful.instruments import Instrument
-from gainful.space import Integer, Places, Real, Space
+from gainful.space import At, Categorical, Integer, Places, Real, Space
 
 __all__ = ["default_goal", "default_model", "goal_towards"]
 
@@ -24,10 +24,14 @@ _MANY = 8
 
 def default_model(space: Places) -> GP | Learner:
     """For an optimum: a GP of the space, whose scales, smoothness and mean are learned and integrated out. Of eight
-    numbers or more a sum of functions of some of them, which finds out who acts together."""
+    numbers or more, with or without categories, a sum of functions of some of them, which finds out who acts together.
+    What is the same everywhere does not count; numbers that are not always there, that share a total, or that have
+    limits together take a GP."""
     dimensions = space.dimensions if isinstance(space, Space) else ()
-    numbers = all(isinstance(each, Real | Integer) and not each.when for each in dimensions)
-    return Partitions(space) if numbers and len(dimensions) >= _MANY else GP(space=space)
+    varying = [each for each in dimensions if not isinstance(each, At)]
+    simple = all(isinstance(each, Real | Integer | Categorical) and not each.when for each in varying)
+    numbers = sum(isinstance(each, Real | Integer) for each in varying)
+    return Partitions(space) if simple and numbers >= _MANY else GP(space=space)
 
 
 def default_goal(model: GP | Learner, sign: int) -> Acquisition | str:
