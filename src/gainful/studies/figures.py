@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from gainful.plots import BELIEF, COLOURS, GUIDE
@@ -20,6 +20,7 @@ __all__ = ["draw_progress", "draw_slices"]
 
 _COLUMNS = 3
 _POINTS = 40  # whole numbers that are drawn one by one; more make a line
+_TICKS = 8  # whole numbers that each have a label
 _STEEP = 100.0  # from the largest to the smallest value, where all are positive: a logarithmic scale shows both
 
 
@@ -91,8 +92,11 @@ def _draw_slice(ax: Axes, each: Slice) -> None:
         if each.log:
             ax.set_xscale("log")
             ax.set_xlim(x[0] / 1.1, x[-1] * 1.1)
+            marked = [int(value) for value in x if str(int(value)).rstrip("0") in ("1", "2", "5")]
+            ax.set_xticks(marked, [str(value) for value in marked])
+            ax.set_xticks([], minor=True)
         else:
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+            ax.xaxis.set_major_locator(FixedLocator(x) if len(x) <= _TICKS else MaxNLocator(integer=True, nbins=5))
             ax.set_xlim(x[0] - 0.6, x[-1] + 0.6)
     if len(each.failed):
         low = np.full(len(each.failed), 0.03)
