@@ -96,7 +96,8 @@ def _draw_slice(ax: Axes, each: Slice) -> None:
             ax.set_xticks(marked, [str(value) for value in marked])
             ax.set_xticks([], minor=True)
         else:
-            ax.xaxis.set_major_locator(FixedLocator(x) if len(x) <= _TICKS else MaxNLocator(integer=True, nbins=5))
+            every = len(x) <= _TICKS
+            ax.xaxis.set_major_locator(FixedLocator(x.tolist()) if every else MaxNLocator(integer=True, nbins=5))
             ax.set_xlim(x[0] - 0.6, x[-1] + 0.6)
     if len(each.failed):
         low = np.full(len(each.failed), 0.03)
