@@ -27,7 +27,7 @@ from gainful.selection.ascend import ascend
 from gainful.selection.blocks import blocks_of, by_blocks
 from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
-from gainful.selection.ties import best_first, better, first_best
+from gainful.selection.ties import best_first, better, first_best, zero_of
 from gainful.space import Places, Pool, Restricted, require_places
 
 __all__ = ["Choice", "Option", "Search", "best_of_each", "candidates", "choose"]
@@ -147,8 +147,8 @@ def _measured(scoring: Scoring, options: Sequence[Option]) -> Scoring:
     """With a zero for scores that may have either sign, from places that no choice depends on."""
     if scoring.scale != SIGNED or not options:
         return scoring
-    places = candidates(options[0], np.random.default_rng(0), Search(_FOR_ZERO))
-    return scoring.measured_at(options[0].instrument, places[:_FOR_ZERO])
+    places = candidates(options[0], np.random.default_rng(0), Search(_FOR_ZERO))[:_FOR_ZERO]
+    return replace(scoring, zero=zero_of(scoring.rank(options[0].instrument, places))) if len(places) else scoring
 
 
 def _as_scored(scoring: Scoring, found: Choice | None) -> Choice | None:

@@ -12,7 +12,7 @@ answers: the score is then the average over a few answers drawn from the belief.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,6 @@ from gainful.inference.predictive import Predictive
 from gainful.information.readings import RESOLUTION
 from gainful.instruments import Instrument
 from gainful.numerics.rows import find_rows
-from gainful.selection.ties import zero_of
 
 __all__ = ["Scoring"]
 
@@ -64,12 +63,6 @@ class Scoring:
         if isinstance(belief, Posterior):
             belief = Belief([belief])
         return Scoring(self.acquisition, belief.again([belief.posteriors[s]], np.ones(1), [s]), zero=self.zero)
-
-    def measured_at(self, instrument: Instrument, places: Array) -> Scoring:
-        """The same; of scores that may have either sign, measured from the lowest of those of some queries."""
-        if self.scale != SIGNED or not len(places):
-            return self
-        return replace(self, zero=zero_of(self.rank(instrument, places)))
 
     @cached_property
     def _climbed(self) -> tuple[Posterior | Belief, Acquisition]:
