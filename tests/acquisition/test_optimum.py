@@ -198,3 +198,14 @@ def test_boldness_and_margins_are_numbers(wrong):
         gf.acquisition.ProbabilityOfImprovement(margin=wrong)
     with pytest.raises(gf.InvalidInput, match="not negative"):
         gf.acquisition.Kapoor([[0.0]], price=wrong)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("goal", [ExpectedImprovement, LogExpectedImprovement])
+def test_where_nothing_can_be_gained_there_is_no_slope_and_no_warning(goal):
+    known, values = np.array([[0.0], [0.5], [1.0]]), np.array([0.0, 1e3, 0.0])
+    belief = gf.GP(gf.SE(0.2, 1e6)).condition(gf.Data().add(gf.Point(0.0), known, values))
+    scores, slopes = goal().score_and_gradient(belief, gf.Point(0.0), np.concatenate([known, [[0.25]]]))
+    assert np.all(np.isneginf(scores[:3]) if goal is LogExpectedImprovement else scores[:3] == 0.0)
+    assert np.all(slopes[:3] == 0.0)
+    assert np.all(np.isfinite(slopes))

@@ -204,6 +204,8 @@ def test_hanging_commands_are_ended_and_a_study_where_all_fail_says_so(tmp_path)
     assert time.monotonic() - started < 20
     assert code == 1
     assert "No evaluation gave a value" in text
+    assert text.index("No evaluation gave a value") < text.index("Drawing the report.")
+    assert "What failed" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "it took longer than 0.3 s and was ended" in text
     assert {row["status"] for row in rows(tmp_path / "out")} == {"failed"}
 
@@ -333,3 +335,36 @@ def test_what_acts_together_is_said_where_the_model_knows_it():
     )
     assert interacting(campaign) == [("x1", "x0", 0.9), ("x2", "x1", 0.6)]
     assert interacting(SimpleNamespace(belief=SimpleNamespace(), history=[])) == []
+
+
+def test_the_last_words_are_said_where_nothing_gave_a_value(tmp_path):
+    (tmp_path / "model.py").write_text("def score(place):\n    raise ValueError('no solvent')\n")
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[study]\ngoal = "maximise"\nevaluations = 2\n[space]\nx = { low = 0, high = 1 }\n'
+        '[instruments.score]\nfunction = "model:score"\n'
+    )
+    code, text = call(path, "--out", tmp_path / "out")
+    assert code == 1
+    assert "(the last: ValueError: no solvent)" in text
+    assert "raise ValueError('no solvent')" in text  # the end of its traceback
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "What failed" in page
+    assert "ValueError: no solvent" in page
+
+
+def test_a_report_is_drawn_far_from_zero(tmp_path):
+    """Where a band about a known value is as narrow as the rounding of that value."""
+    (tmp_path / "model.py").write_text(
+        "def score(p):\n    if p['n'] == 5:\n        raise RuntimeError('no')\n"
+        "    return 1e5 - (p['n'] - 3) ** 2 - {'Pd': 0, 'Ni': 1}[p['metal']]\n"
+    )
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[study]\ngoal = "maximise"\nevaluations = 9\n[space]\nx = { low = 1e-6, high = 1e-2, log = true }\n'
+        'n = { kind = "integer", low = 1, high = 5 }\nmetal = { levels = ["Pd", "Ni"] }\n'
+        '[instruments.score]\nfunction = "model:score"\nnoise = 0\n'
+    )
+    code, text = call(path, "--out", tmp_path / "out")
+    assert code == 0, text
+    assert "Largest value: " in text

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import gainful as gf
+from gainful.acquisition import LogExpectedImprovement, UpperConfidenceBound
 from gainful.selection.best import best_place, expected_regret, interval
 
 SPACE = gf.Space(gf.Real("x", 0, 1), gf.Real("y", 0, 1))
@@ -68,3 +69,31 @@ def test_a_band_is_the_quantiles_of_the_mixture():
     np.testing.assert_allclose(interval(ONE, place, 0.9), ONE.mean(place[None])[0] + sd * norm.ppf([0.05, 0.95]))
     sure = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.0), [[0.0]], [0.2]))
     np.testing.assert_allclose(interval(sure, np.array([0.0])), 0.2, atol=1e-6)
+
+
+@pytest.mark.parametrize("goal", [UpperConfidenceBound(sign=-1), LogExpectedImprovement(sign=-1), "minimise"], ids=str)
+def test_a_number_added_to_all_answers_changes_neither_the_choice_nor_the_best_place(goal):
+    space = gf.Space(gf.Real("a", -2, 2), gf.Integer("n", -3, 9))
+    X = space.candidates(12, 0)
+    y = (X[:, 0] - 0.3) ** 2 + 0.2 * (X[:, 1] - 4.0) ** 2
+    found = []
+    for shift in (0.0, 1e6):
+        gp = gf.GP(gf.SE([1.5, 4.0], 9.0), gf.ConstantMean(shift), space=space)
+        campaign = gf.Campaign(space, [gf.Point(0.0)], gp, goal=goal, repeat=False, seed=0)
+        for x, value in zip(X, y + shift, strict=True):
+            campaign.tell(gf.Query(campaign.instruments[0], x), float(value))
+        best, query = campaign.best("minimise"), campaign.ask()
+        wide = campaign.belief.mean(space.candidates(4000, 1)).min()
+        assert best.mean <= wide + 1e-8
+        found.append((*best.place, best.mean - shift, best.regret, *query.place, *campaign.confirm("minimise").place))
+    assert found[1] == pytest.approx(found[0], rel=1e-3, abs=1e-4)
+
+
+def test_the_best_place_of_a_belief_of_many_is_where_its_own_mean_is_best():
+    space = gf.Space(gf.Real("a", -2, 2), gf.Real("b", -1, 3))
+    X = space.candidates(12, 0)
+    y = (X[:, 0] - 0.3) ** 2 + (X[:, 1] + 0.4) ** 2 + 1e5
+    belief = gf.GP(space=space).condition(gf.Data().add(gf.Point(0.0), X, y))
+    place = best_place(belief, space, -1, X, 0)
+    fine = np.stack(np.meshgrid(*[np.linspace(-0.03, 0.03, 61)] * 2), axis=-1).reshape(-1, 2) + place
+    assert belief.mean(place[None])[0] <= belief.mean(fine).min() + 1e-7

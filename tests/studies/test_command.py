@@ -136,6 +136,8 @@ def test_a_function_is_called_in_a_process_that_knows_nothing_of_gainful(tmp_pat
     (tmp_path / "model.py").write_text(
         "import sys\ndef loss(place):\n    print('chatter 99')\n"
         "    assert not any(name.split('.')[0] in ('gainful', 'numpy') for name in sys.modules)\n"
+        "    if place['x'] == 0.5:\n        raise ValueError('the solvent\\nboils')\n"
+        "    if place['x'] == 0.6:\n        sys.exit(7)\n"
         "    return place['x'] * 2 if place['x'] < 0.9 else float('nan')\n"
     )
     (tmp_path / "s.toml").write_text(
@@ -145,9 +147,13 @@ def test_a_function_is_called_in_a_process_that_knows_nothing_of_gainful(tmp_pat
 
     command = read_study(tmp_path / "s.toml").instruments[0].command
     space = gf.Space(gf.Real("x", 0, 1))
-    at = {x: command.evaluate(gf.Query(gf.Point(), [x], 0, space=space), Processes()) for x in (0.25, 0.95)}
+    at = {x: command.evaluate(gf.Query(gf.Point(), [x], 0, space=space), Processes()) for x in (0.25, 0.5, 0.6, 0.95)}
     assert at[0.25].value == 0.5
     assert at[0.95].reason == "the value is nan"
+    assert at[0.5].reason == "ValueError: the solvent boils"
+    assert at[0.5].words.endswith("boils")
+    assert "Traceback" in at[0.5].words
+    assert at[0.6].reason == "SystemExit: 7"
 
 
 def gone(pid: int) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import gainful as gf
+from gainful.acquisition import ExpectedImprovement, KnowledgeGradient
 from gainful.studies import Outcome
 from gainful.studies.driving import End, drive
 from gainful.studies.kept import Kept
@@ -353,7 +354,7 @@ def test_a_small_space_without_noise_ends_when_all_of_it_is_known():
         ({"space": [(0, 1, 2)]}, "space: expected pairs"),
         ({"space": [(1, 0)]}, "space: expected low ≤ high"),
         ({"space": [(0, np.inf)]}, "space: expected finite bounds"),
-        ({"space": "x"}, "space: expected"),
+        ({"space": "x"}, r"space: expected a Space or bounds, got x; for instance bounds \[\(low, high\)"),
         ({"space": gf.Stream(gf.Space(gf.Real("x", 0, 1)), rate=0.5)}, "space: expected"),
         ({"evaluations": 0}, "evaluations: expected a whole number, at least 1"),
         ({"workers": 0}, "workers: expected a whole number, at least 1"),
@@ -362,6 +363,10 @@ def test_a_small_space_without_noise_ends_when_all_of_it_is_known():
         ({"callback": 3}, "callback: expected a function"),
         ({"seed": -1}, "seed: expected a whole number"),
         ({"goal": "minimice"}, "goal: expected"),
+        ({"goal": "maximise"}, "goal: expected one that minimises, got .*maximise.*leave it out, or say maximise=True"),
+        ({"goal": "minimise", "maximise": True}, "goal: expected one that maximises"),
+        ({"goal": ExpectedImprovement()}, "goal: expected one that minimises, got .* give it sign=-1"),
+        ({"goal": KnowledgeGradient(sign=-1), "maximise": True}, "goal: expected one that maximises.*sign=1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_the_callers_words(change, words):
@@ -382,3 +387,46 @@ def test_a_sum_of_six_dimensions_is_minimised_by_partitions():
     )  # fmt: skip
     assert result.fun < 0.05
     assert result.campaign.belief.together.shape == (6, 6)
+
+
+WORDS = [
+    "expected-improvement", "log-expected-improvement", "probability-of-improvement", "upper-confidence-bound",
+    "max-value-entropy", "best-place",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("maximise", [False, True], ids=["minimise", "maximise"])
+@pytest.mark.parametrize("goal", WORDS)
+@pytest.mark.filterwarnings("error")
+def test_a_goal_by_name_goes_to_the_end_that_is_sought(goal, maximise):
+    sign = -1 if maximise else 1
+    options = QUICK | {"noise": 0, "initial": 4, "goal": goal, "maximise": maximise}
+    result = gf.minimise(lambda x: sign * bowl(x), BOUNDS, 10, **options)
+    assert sign * result.fun < 0.2
+    believed = result.campaign.belief
+    assert result.success
+    assert sign * believed.mean(result.places[-1:])[0] < 0.1  # the last one is where it is believed to be best
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_the_callback_stops_with_any_kind_of_true(yes):
+    result = gf.minimise(bowl, BOUNDS, 6, callback=lambda found: yes if found.nfev == 3 else None, **QUICK)
+    assert result.nfev == 3
+
+
+def test_bounds_of_scipy_are_bounds():
+    from scipy.optimize import Bounds
+
+    given, plain = Bounds([-1.0, 0.0], [2.0, 4.0]), BOUNDS
+    assert np.array_equal(gf.minimise(bowl, given, 4, **QUICK).places, gf.minimise(bowl, plain, 4, **QUICK).places)
+
+
+@pytest.mark.filterwarnings("ignore::gainful.errors.JitterWarning")  # equal answers make a very long wave of it
+@pytest.mark.parametrize("bounds", [[(-2, 2), (-1, 3)], [(0, 1)]], ids=["two", "one"])
+def test_of_a_constant_function_all_evaluations_are_made(bounds):
+    result = gf.minimise(lambda x: 3.0, bounds, 12, noise=0)
+    assert (result.nfev, result.message) == (12, "all evaluations were made: 12")
+    assert len(np.unique(result.places, axis=0)) == 12
+    width = np.ptp(bounds, axis=1)
+    apart = np.linalg.norm((result.places[:, None] - result.places) / width, axis=2) + np.eye(12)
+    assert apart.min() > 0.02

@@ -112,13 +112,33 @@ WRONG = [
     ("low = 20, high = 90", "low = 20, hihg = 90", "space.temperature.hihg, line 9", "did you mean high?"),
     ("low = 20, high = 90", "low = 20", "space.temperature, line 9", "the key high"),
     ('unit = "°C"', "unit = 3", "space.temperature.unit, line 9", "text"),
-    ("low = 1e-4", "low = 0", "space.rate.low, line 10", "a number above 0, where log=True"),
-    ("log = true", 'log = "yes"', "space.rate.log, line 10", "True or False"),
+    ("low = 1e-4", "low = 0", "space.rate.low, line 10", "a number above 0, where log = true"),
+    ("log = true", 'log = "yes"', "space.rate.log, line 10", 'true or false, got the text "yes"; true for'),
     ('kind = "integer"', 'kind = "int"', "space.stages.kind, line 11", "one of real, integer, categorical"),
     ("low = 1, high = 8", "low = 1.5, high = 8", "space.stages.low, line 11", "a whole number"),
     ('["adam", "sgd"]', '["adam"]', "space.solver.levels, line 12", "two or more distinct levels"),
-    ('{ solver = "sgd" }', '{ solvr = "sgd" }', "space, line 8", "names of earlier dimensions"),
-    ('{ solver = "sgd" }', '{ solver = "sdg" }', "space, line 8", "one of ['adam', 'sgd']"),
+    ('{ solver = "sgd" }', '{ solvr = "sgd" }', "space.momentum.when.solvr, line 13", "did you mean solver?"),
+    ('{ solver = "sgd" }', '{ cat = "a" }', "space.momentum.when.cat, line 13", "there is no cat"),
+    ('{ solver = "sgd" }', '{ size = "small" }', "space.momentum.when.size, line 13", "put it above momentum"),
+    ('{ solver = "sgd" }', "{ rate = 1 }", "space.momentum.when.rate, line 13", "not whole"),
+    ('{ solver = "sgd" }', "3", "space.momentum.when, line 13", "a table of conditions"),
+    ('{ solver = "sgd" }', '{ solver = "sdg" }', "space.momentum.when.solver, line 13", "one of ['adam', 'sgd']"),
+    ("most = 120", "most = 10", "limits[1], line 18", "a limit that some place keeps"),
+    ("stages = 10", "solver = 1", "limits[1].weights.solver, line 19", "solver, a category"),
+    (
+        '["water", "oil"]',
+        '["water", "rate"]',
+        "space.mix.parts, line 16",
+        "names that no other dimension has, got rate",
+    ),
+    ("{ levels =", "{ level =", "space.solver.level, line 12", "did you mean levels?"),
+    ("seed = 4", "trust = true", "study.trust, line 5", "did you mean trust_region?"),
+    ("timeout = 2.5", 'timeout = "2"', "instruments.plant.timeout, line 27", 'got the text "2"'),
+    ("noise = 0.5", 'noise = "a"', "instruments.plant.noise, line 24", 'got the text "a"; write it without quotes'),
+    ("evaluations = 12", "evaluations = true", "study.evaluations, line 4", "got true"),
+    ("low = 20, high = 90", "low = 20, high = 20", "space.temperature.low, line 9", "temperature = { value = 20 }"),
+    ("seed = 4", "seed = 100000000000", "study.seed, line 5", "at least 0 and at most 1000000000"),
+    ('["./simulate"]', '["python3", "no.py"]', "instruments.plant.command[2], line 23", "a script that is there"),
     ("ordered = true", "order = true", "space.size.order, line 14", "did you mean ordered?"),
     ("total = 1", "total = -1", "space.mix.total, line 16", "a finite positive number"),
     ("low = { water = 0.2 }", "low = { wter = 0.2 }", "space.mix.low, line 16", "names among"),
@@ -326,8 +346,30 @@ def test_the_optimum_of_eight_numbers_or_more_is_sought_in_a_sum_unless_the_file
     assert isinstance(read_study(path).design().model, model)
 
 
-def test_categories_and_numbers_that_are_not_always_there_are_no_sum():
+def test_numbers_are_counted_that_vary_whatever_is_beside_them():
     numbers = [gf.Real(f"x{i}", 0, 1) for i in range(8)]
-    assert isinstance(default_model(gf.Space(*numbers)), gf.Partitions)
-    assert isinstance(default_model(gf.Space(*numbers, gf.Categorical("kind", ["a", "b"]))), gf.GP)
+    kind, fixed = gf.Categorical("kind", ["a", "b"]), gf.At("fixed", 1.0)
+    for beside in ([], [fixed], [kind], [fixed, kind], [gf.Integer("n", 1, 3)]):
+        assert isinstance(default_model(gf.Space(*numbers, *beside)), gf.Partitions)
+        assert isinstance(default_model(gf.Space(*numbers[:6], *beside)), gf.GP)
+    assert isinstance(default_model(gf.Space(*numbers[:7], kind)), gf.GP)  # of which seven are numbers
+
+
+def test_numbers_that_are_not_always_there_or_share_a_total_are_no_sum():
+    numbers, kind = [gf.Real(f"x{i}", 0, 1) for i in range(8)], gf.Categorical("kind", ["a", "b"])
+    assert isinstance(default_model(gf.Space(*numbers, kind, gf.Real("h", 0, 1, when={"kind": "a"}))), gf.GP)
+    assert isinstance(default_model(gf.Space(*numbers, gf.Proportions(["u", "v"], total=1))), gf.GP)
+    assert isinstance(default_model(gf.Space(*numbers).where(gf.LinearLimit({"x0": 1, "x1": 1}, most=0.5))), gf.GP)
     assert isinstance(default_model(gf.Pool(np.eye(9)[:, :8])), gf.GP)
+
+
+def test_a_file_with_a_mark_at_its_beginning_is_read(folder):
+    (folder / "study.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert read_study(folder / "study.toml").space == study(folder, GOOD).space
+
+
+def test_a_key_of_the_output_is_refused_where_a_function_gives_the_value(folder):
+    (folder / "model.py").write_text("def loss(place):\n    return 1.0\n")
+    text = GOOD.replace('command = ["./simulate"]', 'function = "model:loss"\nanswer = "x"')
+    with pytest.raises(gf.InvalidInput, match=r"plant\.answer, line 24: expected a command .* got a function; take it"):
+        study(folder, text)

@@ -317,7 +317,7 @@ class LogExpectedImprovement:
         total = np.asarray(logsumexp(each, axis=0))
         back = np.zeros(np.shape(places))
         for seen, logs, (_, in_mean, in_variance) in zip(found, each, slopes, strict=True):
-            share = np.exp(np.where(np.isfinite(total), logs - total, 0.0))
+            share = np.exp(logs - np.where(np.isfinite(total), total, 0.0))
             back += seen.back(share * in_mean, share * in_variance)  # type: ignore[misc]  # there, as was asked
         return total, back
 
@@ -325,10 +325,12 @@ class LogExpectedImprovement:
         """log EI of a number, and its derivatives in the mean and the variance of f."""
         gain, v = seen.gain, seen.variance
         noise = (seen.instrument.channel() or like).noise
-        sd = np.maximum(improvement_spread(v, noise), np.finfo(float).tiny)
-        logs, z = log_expected_improvement(gain, sd), gain / sd
-        in_mean = self.sign * np.exp(log_ndtr(z) - logs)
-        in_sd = np.exp(log_pdf(z) - logs)
+        sd = improvement_spread(v, noise)
+        logs, none = log_expected_improvement(gain, sd), np.full(len(gain), -np.inf)
+        z = np.divide(gain, sd, out=np.where(gain > 0.0, np.inf, -np.inf), where=sd > 0.0)
+        some = np.isfinite(logs)  # where nothing can be gained nothing has a slope
+        in_mean = self.sign * np.exp(np.subtract(log_ndtr(z), logs, out=none.copy(), where=some))
+        in_sd = np.exp(np.subtract(log_pdf(z), logs, out=none.copy(), where=some))
         by_variance = np.divide(0.5 * v + noise**2, (v + noise**2) ** 1.5, out=np.zeros_like(v), where=v > 0.0)
         return logs, np.nan_to_num(in_mean), np.nan_to_num(in_sd * by_variance)
 

@@ -20,7 +20,7 @@ from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.selection import Choice, Option
 from gainful.selection.best import best_place, expected_regret, interval
-from gainful.selection.ties import first_best
+from gainful.selection.ties import first_best, zero_of
 from gainful.space import in_words, natural_in
 
 __all__ = ["Best", "Wanted", "best_choice", "best_of", "known_places", "wanted_end", "with_error"]
@@ -119,7 +119,7 @@ def best_choice(state: State, options: Sequence[Option], wanted: Wanted) -> Choi
     if not places:
         return None
     heights = sign * belief.mean(np.stack([place for place, _ in places]))
-    best = places[first_best(heights)][0]
+    best = places[first_best(heights - zero_of(heights))][0]
     there = [option for place, option in places if np.array_equal(place, best)]
     return with_an_instrument(state, there, best)
 

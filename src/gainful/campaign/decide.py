@@ -59,7 +59,11 @@ class Decision:
         pending = self.state.expected
         if self.where is None and not pending and _is_richest(self.state.goal):
             return self.richest
-        return self._choose(self.state.goal, self.where, pending)
+        found = self._choose(self.state.goal, self.where, pending)
+        if found is None and sign_of(self.state.goal) is not None and not self.state.design.repeat:
+            # All seems to be known, as after a few equal answers. An optimum is sought on, far from what was measured.
+            return initial_choice(self.state, options(self.state, self.where))
+        return found
 
     def _choose(self, goal: Goal, where: Constraint | None, pending: Sequence[Query]) -> Choice | None:
         state = self.state

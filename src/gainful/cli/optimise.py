@@ -70,7 +70,6 @@ def optimise(
     with Run(read, folder) as run:
         view = choose_view(run, wanted)
         ended = _watched(run, wanted, workers, view)
-        typer.echo("Drawing the report.", err=True)
         words = ["gainful", "optimise", str(study), *(["--workers", str(workers)] if workers > 1 else [])]
         _finish(run, ended, shlex.join([*words, *(["--out", out] if out else [])]))
 
@@ -97,11 +96,11 @@ def _finish(run: Run, ended: End, command: str) -> None:
 
     write_atomically(run.folder / "evaluations.csv", run.table().encode())
     found = run.result(ended)
-    if found.place is not None:
-        write_atomically(run.folder / "report.html", page(run, found, command).encode())
     for line in summary(run, found):
         typer.echo(line)
-    if found.place is not None:
+    if run.evaluations:
+        typer.echo("Drawing the report.", err=True)
+        write_atomically(run.folder / "report.html", page(run, found, command).encode())
         typer.echo(f"Report: {run.folder / 'report.html'}")
     if ended is End.INTERRUPTED:
         typer.echo(f"Interrupted. What is known is in {run.folder}; the same command goes on.", err=True)

@@ -16,7 +16,8 @@ _DARK = 0.6  # from this probability on, white is readable on the square
 
 
 def plot_interactions(belief: PartitionBelief, ax: Axes | None = None) -> Axes:
-    """A square for every two dimensions, the darker the more probable it is that they act together; in per cent.
+    """A square for every two dimensions, the darker the more probable it is that they act together; in per cent,
+    but for what rounds to 0.
 
     >>> import gainful as gf
     >>> space = gf.Space(gf.Real("a", 0, 1), gf.Real("b", 0, 1))
@@ -37,6 +38,8 @@ def plot_interactions(belief: PartitionBelief, ax: Axes | None = None) -> Axes:
     if D <= _MOST_NUMBERS:
         for i, j in np.argwhere(below):
             value = float(together[i, j])
+            if round(100.0 * value) == 0:
+                continue  # white says it
             colour = "white" if value > _DARK else "#333333"
             ax.text(j, i, f"{100.0 * value:.0f}", ha="center", va="center", fontsize=8, color=colour)
     ax.set_xticks(range(D - 1), names[:-1], rotation=45, ha="right", rotation_mode="anchor")

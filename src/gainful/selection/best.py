@@ -25,7 +25,7 @@ from gainful.inference.belief import Belief
 from gainful.inference.posterior import Posterior
 from gainful.instruments import Instrument, Point
 from gainful.selection.choose import Option, Search, choose
-from gainful.selection.ties import best_first, better, first_best
+from gainful.selection.ties import best_first, better, first_best, zero_of
 from gainful.space import Places
 
 __all__ = ["best_place", "expected_regret", "interval"]
@@ -39,10 +39,12 @@ _FUNCTIONS = 2048
 
 @dataclass(frozen=True)
 class _Mean:
-    """sign · E[f]: what a recommendation goes by."""
+    """sign · E[f]: what a recommendation goes by. No evaluation follows that would put it right, so that all posteriors
+    are climbed."""
 
     sign: int
     scale: ClassVar[str] = SIGNED
+    climbs_whole: ClassVar[bool] = True
 
     def score(self, belief: Posterior | Belief, instrument: Instrument, places: ArrayLike) -> Array:
         if isinstance(belief, Posterior):
@@ -84,16 +86,17 @@ def best_place(
     """
     mean = _Mean(sign)
     known = measured[space.contains(measured)] if len(measured) else measured
-    best, height = None, -np.inf
+    best, height, zero = None, -np.inf, 0.0
     if len(known):
         heights = mean.score(belief, _SEES, known)
-        i = first_best(heights)
+        zero = zero_of(heights)
+        i = first_best(heights - zero)
         best, height = known[i], float(heights[i])
     if anywhere:
         found = choose(
             mean, belief, [Option(replace(_SEES, output=belief.data.output), space)], as_rng(rng), search=search
         )
-        if found is not None and better(found.score, height):
+        if found is not None and better(found.score - zero, height - zero):
             best = found.query.place
     return best
 
@@ -118,7 +121,11 @@ def expected_regret(
     source = as_rng(rng)
     wide = space.candidates(1000, source)
     promise = sign * belief.mean(wide) + 2.0 * np.sqrt(belief.variance(wide))
-    known = measured[best_first(sign * belief.mean(measured))[:_MEASURED]] if len(measured) else measured
+    promise -= zero_of(promise)
+    known = measured
+    if len(known):
+        heights = sign * belief.mean(known)
+        known = known[best_first(heights - zero_of(heights))[:_MEASURED]]
     known = known[space.contains(known)] if len(known) else known
     rivals = [wide[:_SPREAD], wide[best_first(promise)[:_PROMISING]], known.reshape(-1, wide.shape[1])]
     places = np.unique(np.concatenate([*rivals, place[None]]), axis=0)

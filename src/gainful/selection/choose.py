@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.acquisition import Acquisition, Random, RandomType
-from gainful.acquisition.base import require_goal
+from gainful.acquisition.base import SIGNED, require_goal
 from gainful.checks import as_rng, listed, require, require_kind, require_whole
 from gainful.data import Query, require_instrument
 from gainful.inference.belief import Belief
@@ -27,7 +27,7 @@ from gainful.selection.ascend import ascend
 from gainful.selection.blocks import blocks_of, by_blocks
 from gainful.selection.chart import Chart
 from gainful.selection.scoring import Scoring
-from gainful.selection.ties import best_first, better, first_best
+from gainful.selection.ties import best_first, better, first_best, zero_of
 from gainful.space import Places, Pool, Restricted, require_places
 
 __all__ = ["Choice", "Option", "Search", "best_of_each", "candidates", "choose"]
@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 _ALL = 2**62
 _FEW = 100_000  # places of a box without real dimensions, to draw from
 _FINALISTS = 32
+_FOR_ZERO = 100  # queries of which the lowest score is the zero, where scores may have either sign
 _MANY, _AMONG_MANY = 12, 100  # posteriors, under each of which every candidate is scored, and so many candidates then
 _MOST = {"candidates": 10**7, "climbers": 1000, "set_size": 1000}  # of a search that can be waited for
 _MOST_SETS = 100  # a set's information is a product integral: some milliseconds each
@@ -130,16 +131,29 @@ def best_of_each(
 ) -> list[Choice | None]:
     """The best query of each option, found as `choose` finds the best of them all; None where there is no place."""
     _require_choosable(goal, belief, options, search)
-    scoring = Scoring(goal, belief, checked("pending", pending))
-    return list(_each_best(scoring, options, as_rng(rng), search or Search()))
+    scoring = _measured(Scoring(goal, belief, checked("pending", pending)), options)
+    return [_as_scored(scoring, each) for each in _each_best(scoring, options, as_rng(rng), search or Search())]
 
 
 def _best(scoring: Scoring, options: Sequence[Option], rng: np.random.Generator, search: Search) -> Choice | None:
-    best: Choice | None = None
+    scoring, best = _measured(scoring, options), None
     for found in _each_best(scoring, options, rng, search):
         if found is not None and (best is None or better(found.score, best.score)):
             best = found
-    return best
+    return _as_scored(scoring, best)
+
+
+def _measured(scoring: Scoring, options: Sequence[Option]) -> Scoring:
+    """With a zero for scores that may have either sign, from places that no choice depends on."""
+    if scoring.scale != SIGNED or not options:
+        return scoring
+    places = candidates(options[0], np.random.default_rng(0), Search(_FOR_ZERO))[:_FOR_ZERO]
+    return replace(scoring, zero=zero_of(scoring.rank(options[0].instrument, places))) if len(places) else scoring
+
+
+def _as_scored(scoring: Scoring, found: Choice | None) -> Choice | None:
+    """The choice with the score that the goal itself gives."""
+    return found if found is None or not scoring.zero else Choice(found.query, found.score + scoring.zero)
 
 
 def _each_best(

@@ -39,11 +39,12 @@ _CLIMBED = 3  # posteriors of which the score is climbed
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """Scores of queries beyond what pending ones will tell."""
+    """Scores of queries beyond what pending ones will tell, less `zero`."""
 
     acquisition: Acquisition
     belief: Posterior | Belief
     pending: Sequence[Query] = ()
+    zero: float = 0.0  # from which scores are measured; of amounts and logarithms always 0
 
     @cached_property
     def _looks(self) -> tuple[Posterior | Belief, Acquisition]:
@@ -61,14 +62,15 @@ class Scoring:
         belief = self.counting
         if isinstance(belief, Posterior):
             belief = Belief([belief])
-        return Scoring(self.acquisition, belief.again([belief.posteriors[s]], np.ones(1), [s]))
+        return Scoring(self.acquisition, belief.again([belief.posteriors[s]], np.ones(1), [s]), zero=self.zero)
 
     @cached_property
     def _climbed(self) -> tuple[Posterior | Belief, Acquisition]:
-        """The belief whose score is climbed: of many posteriors the heaviest alone, which lead to much the same
-        place."""
+        """The belief whose score is climbed: of many posteriors the heaviest alone, which lead to much the same place,
+        unless the acquisition says that all of them are to be."""
         belief = self._looks[0]
-        if isinstance(belief, Posterior) or len(belief.weights) <= _CLIMBED:
+        whole = getattr(self.acquisition, "climbs_whole", False)
+        if isinstance(belief, Posterior) or len(belief.weights) <= _CLIMBED or whole:
             return self._looks
         leading = belief.leading(_CLIMBED)
         return leading, prepare(self.acquisition, leading)
@@ -119,7 +121,8 @@ class Scoring:
     def score_and_gradient(self, instrument: Instrument, places: Array) -> tuple[Array, Array] | None:
         """Scores under the fantasy and their derivatives in the places; None for one that does not know them."""
         belief, acquisition = self._climbed
-        return score_and_gradient(acquisition, belief, instrument, places)
+        found = score_and_gradient(acquisition, belief, instrument, places)
+        return None if found is None else (found[0] - self.zero, found[1])
 
     def height(self, instrument: Instrument, places: Array) -> Array:
         """The scores, (M,), of which `score_and_gradient` has the derivatives, where it knows them."""
@@ -149,8 +152,7 @@ class Scoring:
             known &= part.posterior.marginals(part.instrument, part.places)[1] <= RESOLUTION * prior
         return known | again
 
-    @staticmethod
-    def _numbers(scores: Array) -> Array:
+    def _numbers(self, scores: Array) -> Array:
         if np.isnan(scores).any():
             raise InvalidInput("goal", "scores that are numbers", "NaN", "check what the goal does at these places")
-        return scores
+        return scores - self.zero if self.zero else scores

@@ -9,12 +9,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TIE", "best_first", "better", "first_best", "on_grid"]
+__all__ = ["TIE", "best_first", "better", "first_best", "on_grid", "zero_of"]
 
 Array = NDArray[np.float64]
 
 TIE = 1e-9  # of a score: rounding leaves it known to 1e-13 as a rule, and no goal cares for the difference
+_SHIFTED = 4e-15  # of a number that was added to all scores: rounding leaves their differences known to that
 _GRID = 2.0**-30  # of a dimension's range, on which places lie that were found by climbing
+
+
+def zero_of(scores: Array) -> float:
+    """From where scores of either sign are measured, so that a number added to all of them changes nothing: the lowest,
+    and so far below it that a tie is no less than their rounding.
+
+    >>> scores = np.array([3.0, 1.0, 2.0])
+    >>> [round(zero_of(scores + shift) - shift, 1) for shift in (0.0, 1000.0)]
+    [1.0, 1.0]
+    """
+    known = scores[np.isfinite(scores)]
+    if not len(known):
+        return 0.0
+    return float(known.min() - np.abs(known).max() * _SHIFTED / TIE)
 
 
 def first_best(scores: Array) -> int:

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 from functools import reduce
 from importlib import import_module
 from typing import Any
@@ -28,7 +29,15 @@ def main() -> None:
     if check:
         return
     threading.Thread(target=_end_with_the_parent, args=(os.getppid(),), daemon=True).start()
-    value = function(json.loads(sys.stdin.readline()))
+    try:
+        value = function(json.loads(sys.stdin.readline()))
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())
+        why = type(error).__name__ + (f": {words[:200]}" if words else "")
+        sys.stdout.flush()
+        print("\n" + json.dumps({"error": why}), flush=True)
+        traceback.print_exception(error)
+        sys.exit(1)
     if hasattr(value, "tolist"):  # NumPy's numbers and arrays
         value = value.tolist()
     while isinstance(value, list) and len(value) == 1:

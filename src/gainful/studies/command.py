@@ -30,12 +30,14 @@ class Command:
               because of a condition, the word is left out, and with it those that belong to it
     answer    the key of a line of JSON in which the value is printed; None: the last word of the last line
     timeout   seconds, after which the command and all that it has started is ended
+    function  whether it calls a Python function (`child`), which says in its last line why it failed
     """
 
     words: tuple[tuple[str, ...], ...]
     folder: Path
     answer: str | None = None
     timeout: float | None = None
+    function: bool = False
 
     def filled(self, place: Mapping[str, Any]) -> list[str]:
         """The words for a place.
@@ -59,6 +61,17 @@ class Command:
             return Outcome(None, f"{words[0]} could not be started: {reason}")
         return self._read(finished).after(monotonic() - started)
 
+    def _why(self, finished: Finished) -> str | None:
+        """What a function raised; None for a command, or where it did not come to say it."""
+        last = finished.out.rstrip().rpartition("\n")[2]
+        if not self.function or not last.startswith("{"):
+            return None
+        try:
+            said = json.loads(last)
+        except ValueError:
+            return None
+        return str(said["error"]) if isinstance(said, dict) and "error" in said else None
+
     def _read(self, finished: Finished) -> Outcome:
         words = last_of(finished.err) or last_of(finished.out)
         if finished.code is None:
@@ -66,7 +79,7 @@ class Command:
         if finished.code < 0:
             return Outcome(None, f"it was killed by {_signal(-finished.code)}", words)
         if finished.code > 0:
-            return Outcome(None, f"its exit code was {finished.code}", words)
+            return Outcome(None, self._why(finished) or f"its exit code was {finished.code}", words)
         outcome = read_answer(finished.out, self.answer)
         return Outcome(None, outcome.reason, words) if outcome.failed else outcome
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from gainful.plots import BELIEF, COLOURS, GUIDE
@@ -19,6 +19,8 @@ from gainful.studies.slices import Slice
 __all__ = ["draw_progress", "draw_slices"]
 
 _COLUMNS = 3
+_POINTS = 40  # whole numbers that are drawn one by one; more make a line
+_TICKS = 8  # whole numbers that each have a label
 _STEEP = 100.0  # from the largest to the smallest value, where all are positive: a logarithmic scale shows both
 
 
@@ -26,8 +28,8 @@ def draw_progress(found: Minimum, called: str) -> Figure:
     """Every value in the order of asking, and the best so far; failures along the edge."""
     figure, ax = plt.subplots(figsize=(7.5, 2.9), layout="constrained")
     numbers, values = np.arange(1, len(found.values) + 1), found.values
-    best = found.best_so_far
-    ax.step(numbers, best, where="post", color=BELIEF, linewidth=1.6, zorder=2)
+    best = np.append(found.best_so_far, found.best_so_far[-1:])  # it holds beyond the last one
+    ax.step(np.arange(1, len(best) + 1), best, where="post", color=BELIEF, linewidth=1.6, zorder=2)
     ax.plot(numbers, values, "o", color=GUIDE, markersize=4, markeredgewidth=0.0, zorder=1)
     known = values[np.isfinite(values)]
     if len(known) and known.min() > 0.0 and known.max() > _STEEP * known.min():
@@ -63,7 +65,8 @@ def draw_slices(slices: list[Slice], called: str) -> Figure:
 
 
 def _draw_slice(ax: Axes, each: Slice) -> None:
-    if each.labels is None:
+    few = each.labels is not None or (each.whole and len(each.x) <= _POINTS)
+    if not few:
         ax.fill_between(each.x, each.low, each.high, color=BELIEF, alpha=0.18, linewidth=0)
         ax.plot(each.x, each.mean, color=BELIEF, linewidth=1.5)
         ax.axvline(each.best, color=COLOURS[0], linewidth=1.2, clip_on=False, zorder=4)  # also at an end of the range
@@ -75,13 +78,33 @@ def _draw_slice(ax: Axes, each: Slice) -> None:
             ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
         ax.set_xlim(each.x[0], each.x[-1])
     else:
-        x: NDArray[Any] = np.arange(len(each.labels))
-        away = np.stack([each.mean - each.low, each.high - each.mean])
-        ax.errorbar(x, each.mean, yerr=away, fmt="o", color=BELIEF, markersize=4.5, linewidth=1.2)
-        ax.plot(each.best, each.mean[int(each.best)], "o", color=COLOURS[0], markersize=5.5, zorder=4)
+        x: NDArray[Any] = each.x
+        away = np.maximum(np.stack([each.mean - each.low, each.high - each.mean]), 0.0)  # a narrow band is rounded too
+        small = 1.0 if len(x) <= _POINTS // 2 else 0.7
+        ax.errorbar(x, each.mean, yerr=away, fmt="o", color=BELIEF, markersize=4.5 * small, linewidth=1.2 * small)
+        here = np.argmin(np.abs(x - each.best))
+        ax.plot(x[here], each.mean[here], "o", color=COLOURS[0], markersize=5.5 * small, zorder=4)
+    if each.labels is not None:
         turned = sum(map(len, each.labels)) > 18
         ax.set_xticks(x, each.labels, rotation=35 if turned else 0, ha="right" if turned else "center")
         ax.set_xlim(-0.6, len(x) - 0.4)
+    elif few:
+        if each.log:
+            ax.set_xscale("log")
+            ax.set_xlim(x[0] / 1.1, x[-1] * 1.1)
+            marked = [int(value) for value in x if str(int(value)).rstrip("0") in ("1", "2", "5")]
+            ax.set_xticks(marked, [str(value) for value in marked])
+            ax.set_xticks([], minor=True)
+        else:
+            every = len(x) <= _TICKS
+            ax.xaxis.set_major_locator(FixedLocator(x.tolist()) if every else MaxNLocator(integer=True, nbins=5))
+            ax.set_xlim(x[0] - 0.6, x[-1] + 0.6)
+    if len(each.failed):
+        low = np.full(len(each.failed), 0.03)
+        ax.plot(
+            each.failed, low, "x", color=COLOURS[0], markersize=4, markeredgewidth=1.0, clip_on=False, zorder=3,
+            transform=ax.get_xaxis_transform(),
+        )  # fmt: skip
     ax.set_xlabel(each.called)
     ax.spines[["top", "right"]].set_visible(False)
 

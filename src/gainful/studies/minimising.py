@@ -27,7 +27,7 @@ from gainful.studies.driving import End, drive
 from gainful.studies.evaluating import Evaluator, Here, Threads, in_processes
 from gainful.studies.kept import Kept
 from gainful.studies.minimum import Minimum, minimum_of
-from gainful.studies.model import default_goal, default_model
+from gainful.studies.model import default_goal, default_model, goal_towards
 from gainful.studies.outcome import Outcome, call
 
 __all__ = ["minimise", "pursued"]
@@ -58,7 +58,7 @@ def minimise(
                   in SciPy; of any other it is a dict from the names of the space to numbers and levels. What raises, or
                   gives no finite number, has failed: it counts, nothing is believed of it, and neither that place nor
                   its neighbourhood is evaluated again (`Campaign.fail`)
-    space         bounds [(low, high), …], or a Space, a part of one, or a Pool
+    space         bounds [(low, high), …], SciPy's Bounds, or a Space, a part of one, or a Pool
     evaluations   how many to make in all, failures and those in the journal included
     maximise      True: find where it is largest
     noise         the standard deviation of the function's noise; None learns it, 0 is for a function that gives the
@@ -68,7 +68,8 @@ def minimise(
     seed          the same seed and the same function give the same result
     model, goal   as for a Campaign. If no model is given, one GP; of eight numbers or more `Partitions()`, a sum that
                   finds out who acts together. If no goal is given, the knowledge gradient decides (of Partitions log
-                  expected improvement), and the last evaluation is made where the function is believed to be smallest
+                  expected improvement). A goal by name goes to the end that is sought; the last evaluation is made
+                  where the function is believed to be smallest, whatever the goal
     trust         TrustRegion() looks near the best place so far: for hundreds of evaluations in many dimensions
     workers       how many evaluations are made at once, in threads; with `processes` each in a process of its own. More
                   choose other places, but their result does not depend on which is ready first
@@ -91,17 +92,19 @@ def minimise(
     require(usable, "callback", "a function of the result so far", callback, "leave it out")
     sign, end_word = (1, "maximise") if maximise else (-1, "minimise")
     model = default_model(given.space) if model is None else model
+    seed = require_seed("seed", seed)
+    point = Point(name="function") if noise is None else Point(_noise(noise), name="function")
+    wanted = default_goal(model, sign) if goal is None else goal_towards(goal, sign, [point], given.space, seed)
     design = Design(
-        given.space, Point(name="function") if noise is None else Point(_noise(noise), name="function"),  # type: ignore[arg-type]
-        model, default_goal(model, sign) if goal is None else goal,  # type: ignore[arg-type]
-        seed=require_seed("seed", seed), repeat=noise != 0, initial=initial, trust=trust,
+        given.space, point, model, wanted,  # type: ignore[arg-type]
+        seed=seed, repeat=noise != 0, initial=initial, trust=trust,
     )  # fmt: skip
     campaign = pursued(design, journal)
     evaluator, end = _evaluator(function, given, workers, processes)
     watcher = _Watcher(campaign, callback, sign, given.dimensions)
     with Kept(_beside(journal) if workers > 1 else None) as kept:
         try:
-            ended = drive(campaign, evaluator, evaluations, workers, kept, watcher, confirm=None if goal else end_word)
+            ended = drive(campaign, evaluator, evaluations, workers, kept, watcher, confirm=end_word)
         except KeyboardInterrupt:
             ended = End.INTERRUPTED
         finally:
@@ -150,9 +153,13 @@ class _Given:
 
     @staticmethod
     def of(space: Any) -> _Given:
+        if hasattr(space, "lb") and hasattr(space, "ub"):  # SciPy's Bounds
+            space = np.column_stack(np.broadcast_arrays(space.lb, space.ub))
         pairs = None if hasattr(space, "candidates") else listed(space)
         if pairs is None:
             require(not isinstance(space, Stream), "space", "a Space or bounds", space, "a stream is for a Campaign")
+            known = hasattr(space, "candidates")
+            require(known, "space", "a Space or bounds", space, "for instance bounds [(low, high), ...]")
             require_places("space", space)
             return _Given(space, None)
         expected = "pairs (low, high), one for each dimension"
@@ -207,4 +214,5 @@ class _Watcher:
     def answered(self, query: Query, outcome: Outcome) -> bool:
         if self._callback is None:
             return False
-        return self._callback(minimum_of(self._campaign, None, self._sign, self._dimensions)) is True
+        said = self._callback(minimum_of(self._campaign, None, self._sign, self._dimensions))
+        return isinstance(said, bool | np.bool_) and bool(said)

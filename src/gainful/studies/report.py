@@ -30,6 +30,7 @@ __all__ = ["interacting", "page", "summary"]
 
 _BEST = 10  # evaluations of the short table
 _MOST = 1000  # of the long one
+_WORDS = 5  # lines of the last failure, where there is nothing else to say
 _LIKELY = 0.5  # that two dimensions act together, to be said while it runs
 
 
@@ -51,12 +52,21 @@ def summary(run: Run, found: Minimum) -> list[str]:
     """What was found, in a few lines."""
     lines = [_ended(found)]
     if found.place is None:
-        return [*lines, "No evaluation gave a value; evaluations.csv has the reason for each."]
+        return [*lines, *_last_words(run)]
     lines.insert(0, f"{_word(run)} value: {_value(run, found.fun)} at {found.where}")
     if found.sd > 0.0:
         unit = run.campaign.instruments[0].unit
         lines.insert(1, f"believed to be {with_error(found.mean, found.sd, unit)} there, noise left aside")
     return lines
+
+
+def _last_words(run: Run) -> list[str]:
+    """Of the last failure, where no evaluation gave a value."""
+    failed = [each.outcome for each in run.evaluations if each.outcome is not None and each.outcome.failed]
+    if not failed:
+        return ["No evaluation gave a value."]
+    words = failed[-1].words.splitlines()[-_WORDS:]
+    return ["No evaluation gave a value." + (" The last words of the last one:" if words else ""), *words]
 
 
 def page(run: Run, found: Minimum, command: str) -> str:
@@ -79,11 +89,7 @@ def page(run: Run, found: Minimum, command: str) -> str:
 over {_count(_varying(study.space), "dimension")}.</p>
 </header>
 <p class="result">{_headline(run, found)}</p>
-{_place(run, found)}
-{_progress(run, found)}
-{_effects(run, found)}
-{_together(run)}
-{_evaluations(run, found)}
+{_found(run, found) if found.place is not None else ""}
 {_failures(run)}
 {_how(run, found, command)}
 </main>
@@ -92,7 +98,17 @@ over {_count(_varying(study.space), "dimension")}.</p>
 """
 
 
+def _found(run: Run, found: Minimum) -> str:
+    return f"""{_place(run, found)}
+{_progress(run, found)}
+{_effects(run, found)}
+{_together(run)}
+{_evaluations(run, found)}"""
+
+
 def _headline(run: Run, found: Minimum) -> str:
+    if found.place is None:
+        return escape(_ended(found)) + " No evaluation gave a value."
     return f"<b>{escape(_value(run, found.fun))}</b> at {escape(found.where)}"
 
 
@@ -150,13 +166,15 @@ def _effects(run: Run, found: Minimum) -> str:
     from gainful.studies.figures import draw_slices
 
     space = run.study.space
-    slices = slices_through(run.campaign.belief, space, code_in(space, found.place)[0])
+    failed = found.places[np.isnan(found.values)]
+    slices = slices_through(run.campaign.belief, space, code_in(space, found.place)[0], failed)
     if not slices:
         return ""
     slices.sort(key=lambda each: -each.range)
     words = "Each panel varies one dimension and keeps the others as they are at the best place, which is marked in "
     words += "orange. The line is the mean, the band holds the function with 95 %. All have one scale; what matters "
     words += "most is first."
+    words += " Crosses along the bottom are where evaluations failed." if len(failed) else ""
     image = _image(draw_slices(slices, _called(run)), "Around the best place", words)
     return f"<section>\n<h2>What each dimension does there</h2>\n{image}\n</section>"
 

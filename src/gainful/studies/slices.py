@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ _STEPS = 101
 
 @dataclass(frozen=True)
 class Slice:
-    """Mean and band of f along one dimension, NaN where the space has no place; `labels` are a category's levels."""
+    """Mean and band of f along one dimension, NaN where the space has no place; `labels` are a category's levels, and
+    `failed` is where evaluations did, wherever they were in the other dimensions."""
 
     called: str
     x: Array
@@ -31,6 +32,7 @@ class Slice:
     log: bool = False
     whole: bool = False
     labels: tuple[str, ...] | None = None
+    failed: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def range(self) -> float:
@@ -39,12 +41,15 @@ class Slice:
         return float(np.ptp(known)) if len(known) else 0.0
 
 
-def slices_through(belief: Posterior | Belief, space: Places, place: Array) -> list[Slice]:
-    """A slice for each dimension that varies and is there at the place; none for a pool, which has no lines."""
+def slices_through(belief: Posterior | Belief, space: Places, place: Array, failed: Array | None = None) -> list[Slice]:
+    """A slice for each dimension that varies and is there at the place; none for a pool, which has no lines. `failed`
+    are places (F, D) where evaluations did."""
     whole = getattr(space, "whole", space)
     if not isinstance(whole, Space):
         return []
     there = whole.coordinates.active(place[None])[0]
+    lost = np.zeros((0, len(place))) if failed is None else failed
+    lost_there = whole.coordinates.active(lost)
     out = []
     for i, dimension in enumerate(whole.single):
         if isinstance(dimension, At) or not there[i]:
@@ -74,6 +79,7 @@ def slices_through(belief: Posterior | Belief, space: Places, place: Array) -> l
                 log,
                 isinstance(dimension, Integer),
                 labels,
+                lost[lost_there[:, i], i],
             )
         )
     return out

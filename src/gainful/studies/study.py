@@ -18,6 +18,7 @@ itself: `Study.require_end`, `Study.require_command`. Whatever is wrong is said 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,8 @@ _KINDS: dict[str, tuple[type[Instrument], tuple[str, ...]]] = {
 }
 _HOW = ("command", "function", "answer", "timeout")
 _NO_MATTER = ("title", "evaluations")  # of [study]: what may change while a run goes on
+_INTERPRETER = re.compile(r"(python|pypy|bash|sh|zsh|Rscript|julia|perl|ruby|node|octave)[0-9.]*(\.exe)?")
+_SCRIPT = re.compile(r"[^-{}][^{}]*\.[A-Za-z]{1,3}")
 _CHILD = Path(__file__).with_name("child.py")
 
 
@@ -191,7 +194,10 @@ def _command(table: Table, space: Places, folder: Path) -> Command | None:
     if "command" in table.values and "function" in table.values:
         table.refuse(["function"], "a command or a function", "both", "take one of them out")
     if "function" in table.values:
-        return Command(_function(table, folder), folder, "value", timeout)
+        if "answer" in table.values:
+            remedy = "take it out; the value is what the function returns"
+            table.refuse(["answer"], "a command whose output has a key", "a function", remedy)
+        return Command(_function(table, folder), folder, "value", timeout, function=True)
     answer = table.text("answer", "the key of the value in a line of JSON", 'answer = "loss"', None)
     return Command(_words(table, space, folder), folder, answer, timeout)
 
@@ -222,6 +228,9 @@ def _words(table: Table, space: Places, folder: Path) -> tuple[tuple[str, ...], 
     if not placeholders([program]) and not _can_be_run(program, folder):
         remedy = f"give a program that can be run; a path such as ./simulate begins in {folder}"
         table.refuse(["command", 0], "a program", program, remedy)
+    script = groups[1][0] if len(groups) > 1 else ""
+    if _INTERPRETER.fullmatch(Path(program).name) and _SCRIPT.fullmatch(script) and not (folder / script).is_file():
+        table.refuse(["command", 1], "a script that is there", script, f"it is looked for in {folder}")
     return tuple(groups)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from gainful.studies.toml_lines import lines_of
 __all__ = ["Table", "read_table"]
 
 _MISSING = object()
+_MOST = 10**9
+_TRUTH = re.compile(r"=?\b(True|False)\b")
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,15 @@ class Table:
         """InvalidInput with the file, the line and the whole key."""
         whole = _dotted((*self.path, *key))
         named = f" {whole}," if whole else ""
-        raise InvalidInput(f"{self.file},{named} line {self.line(*key)}", expected, got, remedy)
+        said = f'the text "{got}"' if isinstance(got, str) and _reads_as_more(got) else _in_toml(got)
+        raise InvalidInput(f"{self.file},{named} line {self.line(*key)}", expected, said, remedy)
 
     def only(self, known: Sequence[str], hints: Mapping[str, str] | None = None) -> None:
         """Refuse a key that nobody knows, with the nearest that is known."""
         for key in self.values:
             if key in known:
                 continue
-            close = difflib.get_close_matches(key, known, n=1)
+            close = difflib.get_close_matches(key, known, n=1) or [each for each in known if each.startswith(key)]
             remedy = (hints or {}).get(key) or (f"did you mean {close[0]}?" if close else "take it out")
             self.refuse([key], f"one of the keys {', '.join(known)}", key, remedy)
 
@@ -65,8 +69,11 @@ class Table:
         return self.get(key, lambda v: isinstance(v, str) and bool(v.strip()), expected, remedy, default)
 
     def whole(self, key: str, least: int, remedy: str, default: Any = _MISSING) -> Any:
+        found = self.values.get(key)
         expected = f"a whole number, at least {least}"
-        return self.get(key, lambda v: is_whole(v) and least <= v <= 10**9, expected, remedy, default)
+        if is_whole(found) and found > _MOST:
+            expected += f" and at most {_MOST}"
+        return self.get(key, lambda v: is_whole(v) and least <= v <= _MOST, expected, remedy, default)
 
     def table(self, key: str, remedy: str, default: Any = _MISSING) -> Table:
         """The table of a key."""
@@ -90,14 +97,17 @@ class Table:
             yield
         except InvalidInput as trouble:
             first = trouble.argument.partition(",")[0].strip().rpartition(".")[2]
-            key = [first] if first in self.values else []
-            self.refuse(key, trouble.expected, trouble.got, trouble.remedy)
+            key, got, remedy = [first] if first in self.values else [], trouble.got, trouble.remedy
+            if key and isinstance(self.values[first], str):
+                got = f'the text "{self.values[first]}"'
+                remedy = "write it without quotes" if "number" in trouble.expected else remedy
+            self.refuse(key, _toml_words(trouble.expected), got, _toml_words(remedy))
 
 
 def read_table(path: Path) -> Table:
     """A TOML file as a table that knows its lines."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         remedy = "give the path of a study; gainful optimise --init writes one to begin with"
         raise InvalidInput(str(path), "a file that can be read", error.strerror or str(error), remedy) from None
@@ -111,6 +121,25 @@ def read_table(path: Path) -> Table:
         remedy = "text is in quotes, a table begins with [name], and each key is on a line of its own"
         raise InvalidInput(path.name, "a file in the form of TOML", str(error), remedy) from None
     return Table(path.name, values, lines_of(text))
+
+
+def _reads_as_more(text: str) -> bool:
+    """Whether a text looks like a number or a truth, so that its quotes have to be said."""
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() in ("true", "false", "")
+    return True
+
+
+def _in_toml(value: object) -> object:
+    """A truth as the file spells it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _toml_words(words: str) -> str:
+    """Words about an argument of Python's, as the file spells it: log=True is log = true."""
+    return _TRUTH.sub(lambda found: found[0].lower().replace("=", " = "), words)
 
 
 def _are_tables(value: Any) -> bool:

@@ -201,6 +201,23 @@ def test_what_is_no_data_and_groups_that_are_none_are_refused():
         gf.Partitions(SPACE).condition({"a": [1.0]})
     with pytest.raises(gf.InvalidInput, match="given"):
         gf.Partitions(given=3)
+    with pytest.raises(gf.InvalidInput, match="form: expected 'partitions', where terms are given, got graphs"):
+        gf.Partitions(SPACE, form="graphs", given="full")
+
+
+def test_dimensions_that_no_given_term_names_are_alone():
+    space = gf.Space(*(gf.Real(name, 0, 1) for name in "abcd"))
+    given = gf.Partitions(space, given=[("a", "b")]).given
+    assert sorted(given) == [(0, 1), (2,), (3,)]
+
+
+def test_of_who_certainly_acts_alone_the_picture_says_nothing():
+    pytest.importorskip("matplotlib").use("Agg")
+    from gainful.plots import plot_interactions
+
+    space = gf.Space(*(gf.Real(name, 0, 1) for name in "abcd"))
+    belief = gf.Partitions(space, given=[("a", "b")]).condition(gf.Data())
+    assert [text.get_text() for text in plot_interactions(belief).texts] == ["100"]
 
 
 def test_words():

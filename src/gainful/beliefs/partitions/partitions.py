@@ -79,7 +79,8 @@ class Partitions(Learner):
     moves         "all", or only the published ones: "split-merge"
     burn          steps at the very beginning that do not count
     by            "chain", or "bag": the best of as many partitions drawn by chance
-    given         no chain: these terms, by the names of the dimensions or by number; "additive" or "full"
+    given         no chain: these terms, by the names of the dimensions or by number, and a term of its own for each
+                  dimension that is in none of them; "additive" or "full"
 
     >>> import gainful as gf
     >>> rng = np.random.default_rng(0)
@@ -121,6 +122,8 @@ class Partitions(Learner):
         words = isinstance(self.given, str) or listed(self.given) is not None
         require(self.given is None or words, "given", "groups of dimensions, 'additive' or 'full'", self.given,
                 "for instance [('a', 'b'), ('c',)]")  # fmt: skip
+        free = self.given is None or self.form == FORMS[0]
+        require(free, "form", f"{FORMS[0]!r}, where terms are given", self.form, "leave one of them out")
         if self.given is not None and self.space is not None:
             object.__setattr__(self, "given", _as_terms(self.given, _names(self.space)))
 
