@@ -278,7 +278,8 @@ class HearingTest:
                     f"  {degree(average)}, {form}: the average of 500, 1000, 2000 and 4000 Hz is {average:.0f} dB HL"
                 )
         kinds = [f"{name} {chance:.0%}" for name, chance in self.belief.diagnosis.items() if chance >= 0.05]
-        lines.append(f"\nClasses of ears in the population: {'; '.join(kinds)}.")
+        together = ", both ears together" if len(self.ears) == 2 else ""
+        lines.append(f"\nKind of ear: {'; '.join(kinds)} (classes of the population{together}).")
         lines.append(f"Answers spread over {self.belief.spread:.1f} dB.")
         return "\n".join(lines + self._doubts())
 
