@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from gainful.campaign.lines import Lines, Mark, to_text
+from gainful.campaign.lines import Lines, Mark, to_lines, to_text
 from gainful.checks import is_number, listed, require, require_choice, require_count, require_kind, require_whole
-from gainful.errors import InvalidInput, JournalError
-from gainful.hearing.belief import Heard, Threshold, ThresholdBelief, Tone, believe, one_or_more
+from gainful.errors import InvalidInput, JournalError, JournalWarning
+from gainful.hearing.belief import UNSETTLED, Heard, Threshold, ThresholdBelief, Tone, believe, one_or_more
 from gainful.hearing.expectations import FREQUENCIES, LEVELS, expected_listeners
+from gainful.hearing.kinds import AVERAGED, degree, pure_tone_average, shape
 from gainful.hearing.population import Population
 from gainful.hearing.scenarios import scenarios
 
@@ -23,9 +25,11 @@ Array = NDArray[np.float64]
 
 _GOALS = ("thresholds", "diagnosis", "both")
 _CRITERIA = ("error", "information")
-_SCHEMA = 2
+_SCHEMA, _DIGEST = 2, "population's digest"
 _LEAST = {"error": 0.01, "information": 0.02}  # dB or bits: a test that no tone is worth more to is over
 _UNHEARD_OF = -15.0  # dB HL: a threshold below which hardly any is
+_NEARLY = 0.9  # of the highest rate of guesses that is reckoned with: it may be higher than that
+_HARDLY = 0.1  # a probability of hearing the loudest tone below which a threshold is said to be beyond it
 _GUESSES = 0.2  # an expected share of yeses to nothing from which on a listener is said to guess
 
 
@@ -104,6 +108,10 @@ class HearingTest:
         self._heard: list[Heard] = []
         self._belief: ThresholdBelief | None = None
         self._scored: tuple[ThresholdBelief, Array] | None = None
+        require(
+            journal is None or isinstance(journal, str | Path), "journal", "the path of a file, or None", journal,
+            "leave it out to keep none",
+        )  # fmt: skip
         self._mark, self._path = Mark(), None if journal is None else Path(journal)
         if self._path is not None:
             self._open(self._path)
@@ -130,10 +138,11 @@ class HearingTest:
         """Why the test is over, in words; nothing while it is not."""
         if len(self._heard) >= self.most:
             return f"{self.most} {self.unit} were played"
+        settled = self.belief.unsettled <= UNSETTLED  # what has not settled is not known
         likeliest, chance = next(iter(self.belief.diagnosis.items()))
         if self.goal == "diagnosis":
-            return f"the kind of ear is known: {likeliest}, {chance:.0%}" if chance >= self.sure else ""
-        if bool(np.all(self._known() >= self.sure)):
+            return f"the kind of ear is known: {likeliest}, {chance:.0%}" if settled and chance >= self.sure else ""
+        if settled and bool(np.all(self._known() >= self.sure)):
             return f"every threshold is known to ±{self.precision:g} dB with {self.sure:.0%}"
         if float(self._scores().max()) < _LEAST[self.by]:
             return f"no tone of {min(self.levels):g} to {max(self.levels):g} dB would tell any more"
@@ -204,6 +213,11 @@ class HearingTest:
         for tone in found:
             self._require(tone)
         require(isinstance(heard, bool | np.bool_), "heard", "True or False", heard, "whether they said they heard it")
+        silent = all(tone.level is None for tone in found)
+        require(
+            not (silent and heard) or bool(self._listeners.guess.any()),
+            "heard", "no yes to silence, as guess=0 is stated", heard, "leave guess out, or state how many guesses",
+        )  # fmt: skip
         levels = [None if tone.level is None else float(tone.level) for tone in found]
         return Heard(
             tuple(Tone(float(t.frequency), level, int(t.ear)) for t, level in zip(found, levels, strict=True)),
@@ -231,29 +245,77 @@ class HearingTest:
         """The thresholds at the test's frequencies, ear by ear, with intervals of this probability."""
         return self.belief.thresholds(*self._grid(), level)
 
+    def kinds(self) -> dict[str, str]:
+        """What each ear is called, by the medians of its thresholds: the degree of the loss, and its shape.
+
+        >>> HearingTest(age=20).kinds()
+        {'ear': 'normal, flat'}
+        """
+        return {name: f"{degree(average)}, {form}" for name, (average, form) in self._curves().items()}
+
+    def _curves(self) -> dict[str, tuple[float, str]]:
+        """The pure-tone average and the shape of each ear."""
+        out = {}
+        for ear, name in enumerate(self.ears):
+            curve = [t.median for t in self.belief.thresholds(FREQUENCIES, [ear] * len(FREQUENCIES))]
+            out[name] = pure_tone_average(curve, FREQUENCIES), shape(curve, FREQUENCIES)
+        return out
+
+    def beyond(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Whether each threshold lies above the loudest level that can be played, with 90 %: (J,)."""
+        return self.belief.upto(max(self.levels), frequencies, ears) < _HARDLY
+
     def describe(self) -> str:
         """The audiogram and the kind of ear in words."""
         lines = [f"After {len(self._heard)} {self.unit}{' (' + self.done + ')' if self.done else ''}:"]
-        for ear, name in enumerate(self.ears):
+        for (ear, name), (average, form) in zip(enumerate(self.ears), self._curves().values(), strict=True):
             lines.append(f"\n{name}, thresholds in dB HL, with intervals of 90 %:")
-            lines += [
-                f"  {t.frequency:6.0f} Hz  {t.median:5.0f}  ({t.low:.0f} to {t.high:.0f})"
-                for t in self.audiogram()
-                if t.ear == ear
-            ]
+            found = self.belief.thresholds(self.frequencies, ear)
+            beyond = self.beyond(self.frequencies, ear)
+            lines += [f"  {t.frequency:6.0f} Hz  {self._in_words(t, b)}" for t, b in zip(found, beyond, strict=True)]
+            if set(AVERAGED) <= set(self.frequencies):
+                lines.append(
+                    f"  {degree(average)}, {form}: the average of 500, 1000, 2000 and 4000 Hz is {average:.0f} dB HL"
+                )
         kinds = [f"{name} {chance:.0%}" for name, chance in self.belief.diagnosis.items() if chance >= 0.05]
-        lines.append(f"\nKind of ear: {'; '.join(kinds)}.")
+        together = ", both ears together" if len(self.ears) == 2 else ""
+        lines.append(f"\nKind of ear: {'; '.join(kinds)} (classes of the population{together}).")
         lines.append(f"Answers spread over {self.belief.spread:.1f} dB.")
-        if self.belief.guessing >= _GUESSES:
+        return "\n".join(lines + self._doubts())
+
+    def _in_words(self, threshold: Threshold, beyond: bool) -> str:
+        loudest, quietest = max(self.levels), min(self.levels)
+        if beyond:
+            at = Tone(threshold.frequency, loudest, threshold.ear)
+            missed = any(at in each.tones and not each.yes for each in self._heard)
+            return f"no response at {loudest:g}" if missed else f"above {loudest:g}"
+        if threshold.high <= quietest:
+            return f"below {quietest:g}"
+        return f"{threshold.median:5.0f}  ({threshold.low:.0f} to {threshold.high:.0f})"
+
+    def _doubts(self) -> list[str]:
+        """Why the answers, or what is made of them, may not be trusted."""
+        lines = []
+        if self.belief.unsettled > UNSETTLED:
             lines.append(
-                f"The listener seems to guess: yes to about {self.belief.guessing:.0%} of what cannot be heard."
+                "The answers contradict each other so much that what they say has not settled: thresholds and "
+                "intervals may be far off. Play more tones, or ask whether the listener has understood."
             )
+        if self.belief.guessing >= _GUESSES:
+            most = float(self._listeners.guess.max())
+            rate = (
+                f"{most:.0%} or more" if self.belief.guessing > _NEARLY * most else f"about {self.belief.guessing:.0%}"
+            )
+            if self._stated["guess"] is None:
+                lines.append(f"The listener seems to guess: yes to {rate} of what cannot be heard.")
         if self._heard and float(np.median([t.median for t in self.audiogram()])) < _UNHEARD_OF:
-            lines.append("The listener said yes to what hardly anybody hears: play silent trials too, with catch=0.1.")
-        return "\n".join(lines)
+            remedy = "" if self.catch else ": play silent trials too, with catch=0.1"
+            lines.append(f"The listener said yes to what hardly anybody hears{remedy}.")
+        return lines
 
     def _open(self, path: Path) -> None:
-        """Begin a journal, or replay the one that is there."""
+        """Begin a journal, or replay the one that is there; a file that is anything else is left alone."""
+        settings = self._settings()
         try:
             with Lines(path, wait=5.0, create=True) as lines:
                 content = lines.read(Mark())
@@ -261,13 +323,23 @@ class HearingTest:
                 if content.damage is not None:
                     reason = f"line {content.damage.line} {content.damage.reason}"
                     raise JournalError(f"{path}: {reason}; take a copy and delete what follows it")
+                header, _ = to_lines([to_text(settings)], Mark())
+                if not header.startswith(content.torn) and not content.records:
+                    raise JournalError(f"{path} is no journal of this test, and is left alone; choose another file")
                 if not content.records:
-                    self._mark = lines.write([to_text(self._settings())], Mark())
+                    self._mark = lines.write([to_text(settings)], Mark())
                     return
         except (OSError, BlockingIOError) as trouble:
             raise JournalError(f"{path}: {trouble}") from None
         first, *rest = content.records
-        if first != self._settings():
+        if _DIGEST not in first:  # as they were written before
+            del settings[_DIGEST]
+            if self.population.digest() != Population.load().digest():
+                warnings.warn(
+                    f"{path} does not say of which population it is; be sure that it is the same", JournalWarning,
+                    stacklevel=3,
+                )  # fmt: skip
+        if first != settings:
             raise JournalError(f"{path} is of another test, {first}; give it the same arguments, or another file")
         for number, record in enumerate(rest, start=2):
             try:
@@ -285,6 +357,7 @@ class HearingTest:
             "levels": list(self.levels), "age": self.age, **self._stated, "goal": self.goal, "by": self.by,
             "precision": self.precision, "sure": self.sure, "most": self.most, "together": self.together,
             "catch": self.catch, "seed": self.seed, "population": self.population.provenance,
+            _DIGEST: self.population.digest(),
         }  # fmt: skip
 
     def _write(self, records: Sequence[dict[str, Any]]) -> None:

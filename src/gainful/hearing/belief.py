@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gainful.checks import is_number, require
+from gainful.checks import is_number, require, require_finite
 from gainful.errors import ConvergenceWarning
 from gainful.hearing.among import Among
 from gainful.hearing.expectations import Listeners
-from gainful.hearing.population import Curves, Population
+from gainful.hearing.population import Curves, Population, places_of
 from gainful.hearing.settling import GRID, Settled, settle
 from gainful.information.entropy import binary_entropy
 
@@ -32,7 +32,7 @@ __all__ = ["Heard", "Threshold", "ThresholdBelief", "Tone", "believe"]
 
 Array = NDArray[np.float64]
 
-_UNSETTLED = 1e-2  # a share of the weight that may be under classes where EP has not settled
+UNSETTLED = 1e-2  # a share of the weight that may be under classes where EP has not settled
 _FAINT = 1e-4  # of the largest weight: classes and listeners below it move no choice
 _LOOSE = 1e-2  # standard deviations by which moments may still move
 
@@ -76,7 +76,9 @@ class _Place(NamedTuple):
 class ThresholdBelief:
     """Weighted classes and listeners, each with its thresholds; see `believe`.
 
-    weights  of the classes and listeners, (K, Q)
+    weights    of the classes and listeners, (K, Q)
+    unsettled  what those would weigh whose thresholds did not settle: their evidence is no evidence yet, and they are
+               left out of the weights, unless no other is there
     """
 
     population: Population
@@ -85,6 +87,7 @@ class ThresholdBelief:
     log_evidence: float
     tested: tuple[_Place, ...]
     settled: Settled
+    unsettled: float = 0.0
     _last: list[Any] = field(default_factory=list, repr=False)
 
     @property
@@ -180,11 +183,18 @@ class ThresholdBelief:
 
     def within(self, frequencies: ArrayLike, ears: ArrayLike | None = None, precision: float = 5.0) -> Array:
         """The probability that each threshold is within so many dB of its median, (J,)."""
+        fine = is_number(precision) and precision > 0.0
+        require(fine, "precision", "decibels above zero", precision, "5 is usual")
         out = []
         for mass in self.marginals(frequencies, ears):
             middle = quantiles(mass, np.array([0.5]))[0]
             out.append(upto(mass, middle + precision) - upto(mass, middle - precision))
         return np.array(out)
+
+    def upto(self, level: float, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Array:
+        """The probability that each threshold is at most this level, (J,)."""
+        require_finite("level", level, "levels are in dB HL")
+        return np.array([upto(mass, level) for mass in self.marginals(frequencies, ears)])
 
     def chance(self, frequencies: ArrayLike, levels: ArrayLike, ears: ArrayLike | None = None) -> Array:
         """The probability that each tone is answered by a yes, (J, L)."""
@@ -291,11 +301,12 @@ def believe(
         for n in range(joint[0], len(heard)):
             earlier = _believe(population, listeners, heard[:n], age, earlier if n > joint[0] else None)
     found = _believe(population, listeners, heard, age, earlier)
-    astray = float(found.weights.ravel()[found.settled.residual > _LOOSE].sum())
-    if astray > _UNSETTLED:
+    if found.unsettled > UNSETTLED:
+        what = "left out" if (found.settled.residual <= _LOOSE).any() else "all there are"
         warnings.warn(
-            f"classes of ears that weigh {astray:.1%} are not settled: the answers contradict each other there; "
-            "thresholds may be off by a few dB until more tones are played",
+            f"classes of ears and listeners that would weigh {found.unsettled:.1%} have not settled, and are {what}: "
+            "the answers contradict each other there; thresholds and their intervals may be far off until more tones "
+            "are played",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -333,15 +344,23 @@ def _believe(
             among.setdefault(pattern, []).append((places, levels))
     curves = _curves(population, tested)
     parts = np.repeat(np.arange(K), Q)
+    require(
+        bool(np.isfinite(alone).any()), "heard", "answers that a listener with guess=0 can give", "a yes to silence",
+        "leave guess out, or take that answer away",
+    )  # fmt: skip
     with np.errstate(divide="ignore"):
         prior = np.log(population.at_age(age))[:, None] + np.log(listeners.weight) + alone
     like = np.tile(log_likelihood, (K, 1, 1))
     sites = None if earlier is None else earlier.settled.sites
     settled = settle(curves.mean[parts], curves.cov[parts], like, prior.ravel(), _among(among, listeners, K), sites)
     logs = prior + settled.log_evidence.reshape(K, Q)
+    loose = (settled.residual > _LOOSE).reshape(K, Q)
+    unsettled = float(np.exp(logsumexp(logs[loose]) - logsumexp(logs))) if loose.any() else 0.0
+    if not loose.all():
+        logs = np.where(loose, -np.inf, logs)
     log_evidence = float(logsumexp(logs))
     weights = np.exp(logs - log_evidence)
-    return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled)
+    return ThresholdBelief(population, listeners, weights, log_evidence, tested, settled, unsettled)
 
 
 def _among(
@@ -358,8 +377,7 @@ def _among(
 
 
 def _places(frequencies: ArrayLike, ears: ArrayLike | None) -> list[_Place]:
-    hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    which = np.broadcast_to(np.asarray(0 if ears is None else ears, dtype=int), hertz.shape)
+    hertz, which = places_of(frequencies, ears)
     return [_Place(float(f), int(e)) for f, e in zip(hertz, which, strict=True)]
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gainful.checks import finite_table, is_number, numbers, require
 from gainful.hearing.belief import Tone, answer_entropy
 from gainful.hearing.expectations import Listeners
+from gainful.hearing.population import hertz_of
 
 __all__ = ["EarLibrary"]
 
@@ -21,8 +23,12 @@ class EarLibrary:
     """Thresholds (N, F) of ears at these frequencies, and listeners as they may be: `ask`, `tell`, `mean`."""
 
     def __init__(self, thresholds: ArrayLike, frequencies: ArrayLike, levels: ArrayLike, listeners: Listeners) -> None:
-        self.thresholds, self.listeners = np.asarray(thresholds, dtype=float), listeners
-        self.frequencies, self.levels = np.asarray(frequencies, dtype=float), np.asarray(levels, dtype=float)
+        self.thresholds, self.listeners = finite_table("thresholds", thresholds), listeners
+        self.frequencies, self.levels = hertz_of(frequencies), numbers("levels", levels, "levels in dB HL")
+        require(
+            self.thresholds.shape[1] == len(self.frequencies), "thresholds", f"{len(self.frequencies)} for each ear",
+            self.thresholds.shape, "one for each frequency",
+        )  # fmt: skip
         self._logs = np.log(listeners.weight)[:, None] - np.log(len(self.thresholds)) + np.zeros(len(self.thresholds))
 
     @property
@@ -52,6 +58,14 @@ class EarLibrary:
         return Tone(float(self.frequencies[-best[1]]), float(self.levels[-best[2]]))
 
     def tell(self, tone: Tone, heard: bool) -> None:
-        assert tone.level is not None
-        (j,) = np.flatnonzero(self.frequencies == tone.frequency)
-        self._logs += self.listeners.log_answer(tone.level - self.thresholds[None, :, j], bool(heard))
+        """Whether a tone was heard, at one of the library's frequencies."""
+        known = np.flatnonzero(self.frequencies == tone.frequency)
+        require(len(known) == 1, "tone", f"a frequency of {self.frequencies.tolist()} Hz", tone.frequency,
+                "the library knows no others")  # fmt: skip
+        require(_is_level(tone.level), "tone", "a level in dB HL", tone.level, "it learns nothing of silent trials")
+        level = float(tone.level)  # type: ignore[arg-type]
+        self._logs += self.listeners.log_answer(level - self.thresholds[None, :, known[0]], bool(heard))
+
+
+def _is_level(value: object) -> bool:
+    return is_number(value) and bool(np.isfinite(value))

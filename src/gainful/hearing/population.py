@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -23,7 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gainful.checks import is_number, numbers, require
+from gainful.checks import is_number, numbers, require, require_count
+from gainful.hearing.kinds import degree, pure_tone_average, shape
 
 __all__ = ["Curves", "Population", "fit_population"]
 
@@ -32,7 +34,7 @@ Array = NDArray[np.float64]
 _FILE = "population.json"
 _ROUNDING = 25.0 / 12.0  # variance of what is rounded to 5 dB
 _YOUNGEST, _OLDEST = 1.0, 120.0
-_DEGREES = ((20.0, "normal"), (35.0, "mild"), (50.0, "moderate"), (80.0, "severe"), (np.inf, "profound"))
+_MIXED = 16.0  # dB: where the pure-tone averages of a class differ by more, it holds ears of every degree
 
 
 class Curves(NamedTuple):
@@ -51,7 +53,7 @@ class Population:
     mean, cov    of both ears at the knots, (K, 2F) and (K, 2F, 2F), in dB HL
     roughness    of the walk between knots: its standard deviation after an octave, in dB
     ages         (A,) at which the weights are known, and `by_age` (A, K) what they are there
-    names        of the classes, in words
+    names        of the classes, in words; "mixed" is one that takes in ears of every degree
     provenance   where all this comes from
 
     >>> ears = Population.load()
@@ -84,7 +86,7 @@ class Population:
         rows, columns = np.triu_indices(size)
         cov[:, rows, columns] = upper
         cov[:, columns, rows] = upper
-        by_age = np.array(stored["by_age"], dtype=float).reshape(len(arrays["ages"]), -1)
+        by_age = np.array(stored["by_age"], dtype=float).reshape(len(arrays["ages"]), len(upper))
         return Population(**arrays, cov=cov, roughness=float(stored["roughness"]), by_age=by_age,  # type: ignore[arg-type]
                           names=tuple(stored["names"]), provenance=str(stored["provenance"]))  # type: ignore[arg-type]  # fmt: skip
 
@@ -103,6 +105,11 @@ class Population:
             "cov": np.round(self.cov[:, rows, columns], 2).tolist(),
         }
 
+    def digest(self) -> str:
+        """A short text that differs where the numbers of two populations do, whatever they are called."""
+        numbers = {name: each for name, each in self.stored().items() if name not in ("provenance", "names")}
+        return sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:16]
+
     @property
     def classes(self) -> int:
         return len(self.weights)
@@ -114,24 +121,33 @@ class Population:
 
     def at_age(self, age: float | None) -> Array:
         """The weights of the classes, (K,), for somebody of this age in years; None for anybody."""
+        fine = age is None or (is_number(age) and _YOUNGEST <= age <= _OLDEST)
+        require(fine, "age", f"years from {_YOUNGEST:g} to {_OLDEST:g}, or None", age, "leave it out if unknown")
         if age is None or not len(self.ages):
             return self.weights
-        fine = is_number(age) and _YOUNGEST <= age <= _OLDEST
-        require(fine, "age", f"years from {_YOUNGEST:g} to {_OLDEST:g}, or None", age, "leave it out if unknown")
         found = np.array([np.interp(age, self.ages, each) for each in self.by_age.T])
         return np.asarray(found / found.sum())
 
     def curves(self, frequencies: ArrayLike, ears: ArrayLike | None = None) -> Curves:
         """The thresholds at these frequencies, of these ears (0 or 1 each; all of one ear where left out)."""
-        hertz = _frequencies(frequencies)
-        which = np.zeros(len(hertz), dtype=int) if ears is None else np.asarray(ears, dtype=int)
+        hertz, which = places_of(frequencies, ears)
         lines = np.zeros((len(hertz), 2 * len(self.knots)))
         walk = _walk(np.log2(hertz), self.knots, lines, which)
         cov = lines @ self.cov @ lines.T + self.roughness**2 * np.where(which[:, None] == which, walk, 0.0)
         return Curves(self.mean @ lines.T, cov)
 
 
-def _frequencies(frequencies: ArrayLike) -> Array:
+def places_of(frequencies: ArrayLike, ears: ArrayLike | None = None) -> tuple[Array, NDArray[np.int64]]:
+    """Frequencies in Hz and the number of the ear at each, (J,) both; one ear may be given for all."""
+    hertz = hertz_of(frequencies)
+    given = np.zeros(1) if ears is None else np.atleast_1d(numbers("ears", ears, "0 or 1 for each frequency"))
+    fine = given.ndim == 1 and len(given) in (1, len(hertz)) and bool(np.all((given == 0.0) | (given == 1.0)))
+    require(fine, "ears", "0 or 1, once or for each frequency", ears, "ears count from 0")
+    return hertz, np.broadcast_to(given.astype(np.int64), hertz.shape)
+
+
+def hertz_of(frequencies: ArrayLike) -> Array:
+    """Frequencies in Hz, (J,), checked."""
     hertz = np.atleast_1d(numbers("frequencies", frequencies, "frequencies in Hz"))
     fine = hertz.ndim == 1 and bool(np.all(np.isfinite(hertz) & (hertz >= 20.0) & (hertz <= 20_000.0)))
     require(fine, "frequencies", "frequencies in Hz, from 20 to 20000", frequencies, "such as [500, 1000, 2000]")
@@ -163,22 +179,48 @@ def fit_population(
 
     `ages` (N,) may have unknown ones (nan). Thresholds are in dB HL, rounded to 5 dB as audiometers do.
     """
-    people = np.asarray(both, dtype=float)
-    size = people.shape[2]
+    people, hertz = _people(both, frequencies)
+    size, old = len(hertz), None if ages is None else _ages(ages, len(people))
+    require_count("classes", classes, 1, "kinds of ears")
+    require_count("starts", starts, 1, "runs, of which the best is kept")
+    require(
+        len(people) >= 2 * classes, "both", f"at least two people for each of {classes} classes", len(people),
+        "give more people, or fewer classes",
+    )  # fmt: skip
     rows = np.concatenate([people.reshape(len(people), -1), people[:, ::-1].reshape(len(people), -1)])
     best = max((_expected(rows, classes, np.random.default_rng([seed, s])) for s in range(starts)), key=lambda m: m[3])
     weights, mean, cov, _, share = best
     order = np.argsort(-weights)
     weights, mean, cov, share = weights[order], mean[order], cov[order], share[:, order]
-    grid = np.arange(10.0, 81.0, 10.0) if ages is not None else np.zeros(0)
+    grid = np.arange(10.0, 81.0, 10.0) if old is not None else np.zeros(0)
     by_age = np.zeros((0, classes))
-    if ages is not None:
-        by_age = _smoothed(np.tile(np.asarray(ages, dtype=float), 2), share, grid)
-    names = tuple(_shape(each[:size], frequencies) for each in mean)
-    roughness = _roughness(people, np.log2(np.asarray(frequencies, dtype=float)))
-    return Population(
-        np.asarray(frequencies, dtype=float), weights, mean, cov, roughness, grid, by_age, names, provenance
-    )
+    if old is not None:
+        by_age = _smoothed(np.tile(old, 2), share, grid)
+    names = tuple(_name(m[:size], c[:size, :size], frequencies) for m, c in zip(mean, cov, strict=True))
+    return Population(hertz, weights, mean, cov, _roughness(people, np.log2(hertz)), grid, by_age, names, provenance)
+
+
+def _people(both: ArrayLike, frequencies: ArrayLike) -> tuple[Array, Array]:
+    """Thresholds (N, 2, F) and their frequencies (F,), checked."""
+    hertz = hertz_of(frequencies)
+    rising = len(hertz) >= 2 and bool(np.all(np.diff(hertz) > 0.0))
+    require(rising, "frequencies", "two or more in Hz, rising", frequencies, "order the thresholds in the same way")
+    people = numbers("both", both, "thresholds in dB HL, (people, 2 ears, frequencies)")
+    fine = people.ndim == 3 and people.shape[1:] == (2, len(hertz))
+    require(fine, "both", f"thresholds of shape (people, 2, {len(hertz)})", people.shape, "both ears of each person")
+    known = np.isfinite(people).all(axis=(1, 2))
+    require(
+        bool(known.all()), "both", "thresholds that are all known", f"{int((~known).sum())} people with gaps",
+        "leave them out: both[np.isfinite(both).all(axis=(1, 2))]",
+    )  # fmt: skip
+    return people, hertz
+
+
+def _ages(ages: ArrayLike, people: int) -> Array:
+    found = numbers("ages", ages, "years, nan where unknown")
+    fine = found.shape == (people,) and not bool(np.any((found < 0.0) | (found > _OLDEST)))
+    require(fine, "ages", f"{people} ages from 0 to {_OLDEST:g} years", ages, "one for each person, nan where unknown")
+    return found
 
 
 def _expected(rows: Array, classes: int, rng: np.random.Generator) -> tuple[Array, Array, Array, float, Array]:
@@ -232,26 +274,9 @@ def _roughness(people: Array, knots: Array) -> float:
     return float(np.sqrt(walked / expected))
 
 
-def _shape(curve: Array, frequencies: Sequence[float]) -> str:
-    """A class in an audiologist's words, by its mean curve: how much is lost, and where."""
-    hertz = np.asarray(frequencies, dtype=float)
-    low, high = curve[hertz <= 1000.0].mean(), curve[hertz >= 3000.0].mean()
-    average = np.mean([np.interp(np.log2(f), np.log2(hertz), curve) for f in (500.0, 1000.0, 2000.0, 4000.0)])
-    worst = int(np.argmax(curve))
-    notch = 0 < worst < len(curve) - 1 and hertz[worst] >= 3000.0 and curve[worst] - curve[-1] >= 5.0
-    degree = next(word for end, word in _DEGREES if average < end)
-    slope = high - low
-    form = (
-        "notched"
-        if notch and curve[worst] - low >= 12.0
-        else (
-            "steeply sloping"
-            if slope >= 35.0
-            else "sloping"
-            if slope >= 12.0
-            else "rising"
-            if slope <= -5.0
-            else "flat"
-        )
-    )
-    return f"{degree}, {form}"
+def _name(mean: Array, cov: Array, frequencies: Sequence[float]) -> str:
+    """A class in an audiologist's words, by its mean curve; one that takes in all degrees is none of them."""
+    share = np.array([pure_tone_average(each, frequencies) for each in np.eye(len(mean))])
+    if np.sqrt(share @ cov @ share) > _MIXED:
+        return "mixed"
+    return f"{degree(pure_tone_average(mean, frequencies))}, {shape(mean, frequencies, margin=5.0)}"

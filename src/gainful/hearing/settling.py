@@ -122,8 +122,9 @@ def settle(
 ) -> Settled:
     """For centres (P, T) and prior covariances (P, T, T), log L on the grid (P, T, G), and answers among places.
 
-    With `log_prior` (P,), what hardly weighs anything is not followed to its end: classes that the answers contradict
-    are those that settle slowly. With `earlier`, sites of the first places and answers begin where they were.
+    With `log_prior` (P,), what hardly weighs anything beside what has settled is not followed to its end: classes that
+    the answers contradict are those that settle slowly. With `earlier`, sites of the first places and answers begin
+    where they were.
 
     >>> flat = settle(np.zeros((1, 1)), np.full((1, 1, 1), 25.0), np.zeros((1, 1, len(GRID))))
     >>> bool(abs(flat.log_evidence[0]) < 1e-12), flat.cov[0, 0, 0].round(9).item()
@@ -145,9 +146,10 @@ def settle(
         log_z[active], marginal[active], moved[active] = found
         active = active[moved[active] > _TOLERANCE]
         if number + 1 == (2 * _FOR_ALL if among else _FOR_ALL) and log_prior is not None:
+            # Before moments come to rest the evidence may be anything: it drops nobody, and is dropped for nobody's.
             weight = log_prior + _evidence(cov, *sites.together(among), log_z)[0]
-            wild = moved[active] > (_WILD if among else np.inf)
-            active = active[(weight[active] > weight.max() - _NEGLIGIBLE) | wild]
+            best = np.max(weight[moved < _WILD], initial=-np.inf)
+            active = active[(weight[active] > best - _NEGLIGIBLE) | (moved[active] > _WILD)]
         if not len(active):
             break
     said = sites.together(among)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gainful.checks import require, require_finite, require_positive
 from gainful.hearing.belief import Tone
 
 __all__ = ["Staircase", "hughson_westlake"]
@@ -29,6 +30,12 @@ def hughson_westlake(
     The first tone is `first` dB; louder by 20 until one is heard. Reported thresholds lie above the level that is heard
     half of the time by about half a step.
     """
+    for name, value in (("first", first), ("lowest", lowest), ("highest", highest)):
+        require_finite(name, value, "levels are in dB HL")
+    require(lowest < highest, "lowest", f"less than highest, {highest:g} dB HL", lowest, "give the quieter level here")
+    fine = lowest <= first <= highest
+    require(fine, "first", f"a level from {lowest:g} to {highest:g} dB HL", first, "begin with one that can be played")
+    require_positive("frequency", frequency, "in Hz")
     level, tones = first, 0
 
     def heard() -> bool:
