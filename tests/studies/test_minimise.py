@@ -430,3 +430,14 @@ def test_of_a_constant_function_all_evaluations_are_made(bounds):
     width = np.ptp(bounds, axis=1)
     apart = np.linalg.norm((result.places[:, None] - result.places) / width, axis=2) + np.eye(12)
     assert apart.min() > 0.02
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path):
+    path = tmp_path / "kept.jsonl"
+    path.write_text("notes without an end of line")
+    with pytest.raises(gf.InvalidInput, match="something else"):
+        Kept(path)
+    assert path.read_text() == "notes without an end of line"
+    path.write_text('{"outcomes": 1')  # the beginning of its own first line, cut off by a loss of power
+    with Kept(path) as kept:
+        assert kept == {}

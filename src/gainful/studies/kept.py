@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gainful.campaign.lines import Lines, Mark, read_lines, to_text
+from gainful.campaign.lines import Lines, Mark, read_lines, to_lines, to_text
+from gainful.checks import require
 from gainful.errors import GainfulError, InvalidInput
 from gainful.studies.outcome import Outcome
 
@@ -48,9 +49,12 @@ class Kept(dict[int, Outcome]):
                 remedy = "take another folder; what is before that line is good"
                 got = f"line {content.damage.line}, which {content.damage.reason}"
                 raise InvalidInput(str(path), "outcomes as they were written", got, remedy)
-            self._mark = content.mark
+            self._mark, first = content.mark, to_text({"outcomes": 1, **self.heading})
             if not content.records:
-                self._mark = self._file.write([to_text({"outcomes": 1, **self.heading})], self._mark)
+                whole, _ = to_lines([first], Mark())
+                remedy = "take another folder; it is left alone"
+                require(whole.startswith(content.torn), str(path), "a file of outcomes", "something else", remedy)
+                self._mark = self._file.write([first], self._mark)
             elif "outcomes" not in content.records[0]:
                 raise InvalidInput(str(path), "a file of outcomes", "something else", "take another")
             else:
