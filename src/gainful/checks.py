@@ -119,7 +119,7 @@ def require_names(argument: str, values: Any, remedy: str) -> list[str]:
     """Names as a list, refused where one is not text, is empty, or comes twice."""
     found = listed(values) or []
     distinct = all(isinstance(each, str) and each for each in found) and len(set(found)) == len(found) > 0
-    require(distinct, argument, "distinct names", values, remedy)
+    require(distinct, argument, "a list of distinct names", values, remedy)
     return found
 
 
