@@ -109,11 +109,13 @@ def test_a_campaign_asks_anywhere_in_its_space_through_a_grid(engine, tmp_path):
     assert campaign.belief.mean(corners) == pytest.approx(whole.mean(corners), abs=0.01)
     assert campaign._state.known.design.inference == engine
     shutil.copy(path, tmp_path / "copy.jsonl")
-    again = gf.Campaign.resume(tmp_path / "copy.jsonl", known=[type(engine), gf.Solver])
+    again = gf.Campaign.resume(tmp_path / "copy.jsonl")
     assert again.ask().place.tolist() == campaign.ask().place.tolist()
 
 
-@pytest.mark.parametrize("engine", [gf.SKI(), gf.SKIP(), gf.SKI(over=[[-1.0, -1.0], [2.0, 2.0]])])
+@pytest.mark.parametrize(
+    "engine", [gf.SKI(grid=24), gf.SKIP(rank=20, grid=24), gf.SKI(grid=24, over=[[-1.0, -1.0], [2.0, 2.0]])]
+)
 def test_a_model_with_a_space_reaches_over_it_unless_told_otherwise(engine):
     X = np.random.default_rng(0).uniform(0.3, 0.7, size=(40, 2))
     data = gf.Data().add(LAB, X, np.sin(6.0 * X[:, 0]))
