@@ -343,3 +343,13 @@ def test_what_more_neighbours_would_add_is_said():
     assert few.missing / 594 == pytest.approx(np.mean(gains), rel=0.1)
     assert 0.5 < few.missing / (more.log_evidence - few.log_evidence) < 2.0
     assert f"20 would raise the log evidence by about {few.missing:.2g}" in few.convergence.message
+
+
+def test_a_message_never_fails_where_the_evidence_does_not():
+    """Neighbours of a smooth function read with next to no noise: four are told apart, sixteen are not."""
+    X = np.linspace(0.0, 1.0, 200)[:, None]
+    data = gf.Data().add(gf.Point(1e-8), X, np.sin(6.0 * X[:, 0]))
+    belief = Vecchia(4).believe(gf.Zero(), gf.SE(0.2), data.layout)
+    assert np.isfinite(belief.log_evidence)
+    assert np.isnan(belief.missing)
+    assert belief.convergence.message.endswith("16 would have variances that double precision cannot tell from 0")

@@ -143,15 +143,18 @@ class VecchiaBelief:
             return Convergence(Result.EXACT)
         N, m = self.sets.neighbours.shape
         what = f"{N} readings" if self.where.apart else f"{N} places, read {len(self.where.place)} times,"
-        note = f" by each of {what} given the {m} nearest before it; {_MORE * m} would raise the log evidence by"
-        return Convergence(Result.APPROXIMATED, note=f"{note} about {float(f'{self.missing:.2g}'):,g}")
+        gain = f"raise the log evidence by about {float(f'{self.missing:.2g}'):,g}"
+        if np.isnan(self.missing):
+            gain = "have variances that double precision cannot tell from 0"
+        note = f" by each of {what} given the {m} nearest before it; {min(_MORE * m, N - 1)} would {gain}"
+        return Convergence(Result.APPROXIMATED, note=note)
 
     @cached_property
     def missing(self) -> float:
         """What four times as many neighbours are expected to add to the log evidence.
 
         A reading with variance v given m others, and v′ ≤ v given more, is expected to gain ½ log(v/v′), whatever was
-        read. What all gain is estimated from some of them.
+        read. What all gain is estimated from some of them; NaN where rounding leaves nothing of a variance.
         """
         N, m = self.sets.neighbours.shape
         gains = [
@@ -161,15 +164,15 @@ class VecchiaBelief:
         return (N - m - 1) * float(np.mean(gains)) if gains else 0.0
 
     def _left(self, i: int, near: Indices) -> float:
-        """The variance of the reading at a position given those at others."""
+        """The variance of the reading at a position given those at others; NaN where double precision has none."""
         ready, places = self._ready, self._ready.columns.T
         K = self._inner.matrix(places[near], places[np.append(near, i)])
         among = K[:, : len(near)]
         among.flat[:: len(near) + 1] = ready.variance[near]
         lower, info = lapack.dpotrf(among, lower=1)
-        _require_digits(info == 0)
-        half = lapack.dtrtrs(lower, K[:, -1], lower=1)[0]
-        return float(ready.variance[i] - half @ half)
+        half = lapack.dtrtrs(lower, K[:, -1], lower=1)[0] if info == 0 else np.full(len(near), np.nan)
+        left = float(ready.variance[i] - half @ half)
+        return left if left > _ROUNDING * ready.variance[i] else np.nan
 
     @property
     def _complete(self) -> bool:
