@@ -7,7 +7,7 @@ functions   Styblinski-Tang, Michalewicz, and Styblinski-Tang rotated within the
             200 evaluations (gainful 250 of Michalewicz), the others 100 and on the first three seeds 200; SAAS and HEBO
             have 100, one seed
 bbob        the 24 functions of BBOB in ten dimensions, instance 1, 100 evaluations, one seed
-batches     four at a time, Styblinski-Tang and Hartmann's function in six dimensions, 80 evaluations, 8 seeds
+batches     four at a time, Styblinski-Tang and Hartmann's function in six dimensions, 80 evaluations, 20 seeds
 
 "gainful" is `gf.Partitions(space)` with log expected improvement, "gainful-plain" the model and the goal of
 `gf.minimise` where nothing is stated: one GP and the knowledge gradient, which need not measure where it believes the
@@ -76,7 +76,7 @@ BBOB = tuple(f"bbob-{number}" for number in range(1, 25))
 PARTS = {  # functions, systems, evaluations, seeds, how many at a time
     "functions": (tuple(FUNCTIONS), tuple(NAMES), 200, 10, 1),
     "bbob": (BBOB, (OURS, PLAIN, "botorch", "optuna", "cma"), 100, 1, 1),
-    "batches": (BATCHED, (OURS, PLAIN, "botorch"), 80, 8, 4),
+    "batches": (BATCHED, (OURS, PLAIN, "botorch"), 80, 20, 4),
 }
 DIMENSIONS, EVERY, FIRST_SEED = 10, 5, 1000
 FLOOR = 1e-3  # of a logarithmic axis

@@ -335,7 +335,8 @@ def test_a_noise_beside_an_amplitude_is_one_density_of_both():
 
 
 def test_many_answers_are_searched_in_stages_and_end_where_all_at_once_do(monkeypatch):
-    module = sys.modules["gainful.hyper.fit"]  # the room has a function of this name
+    from gainful.hyper import staged as module
+
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 2))
     lab, odd = gf.Point(0.2, name="lab"), gf.Point(0.3, name="odd")
@@ -343,7 +344,7 @@ def test_many_answers_are_searched_in_stages_and_end_where_all_at_once_do(monkey
     data = gf.Data().add(odd, X[:1], y[:1]).add(lab, X[1:], y[1:]).add(odd, X[:20], y[:20])
     gp = gf.GP(gf.SE((0.4, 0.8)))
     whole = gf.fit(gp, data, starts=2)
-    monkeypatch.setattr(module, "MANY", 100)
+    monkeypatch.setattr(sys.modules["gainful.hyper.fit"], "MANY", 100)  # the room has a function of this name
     monkeypatch.setattr(module, "FIRST", 40)
     staged = gf.fit(gp, data, starts=2)
     assert staged.converged

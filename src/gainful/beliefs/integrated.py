@@ -17,11 +17,13 @@ from gainful.beliefs.learner import Learner, Seed, Start, Used
 from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
-from gainful.hyper.fit import FIRST, MANY, climb, climb_in_stages, draw, fit
+from gainful.hyper.climb import climb
+from gainful.hyper.fit import draw, fit
 from gainful.hyper.integral import Mode, find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
 from gainful.hyper.problem import Problem
+from gainful.hyper.staged import FIRST, MANY, climb_in_stages
 from gainful.hyper.unstated import Opened, open_up
 from gainful.inference.belief import Belief
 from gainful.inference.engines.base import Engine

@@ -14,8 +14,8 @@ from gainful.beliefs.partitions.evidence import LEAST, LEVEL, Additively, Begin,
 from gainful.beliefs.programs.reading import labels_of, noisy, read_numbers
 from gainful.coordinates import Coordinates
 from gainful.data import Data
+from gainful.hyper.climb import climb
 from gainful.hyper.defaults import NOISE, Scale, scale_of
-from gainful.hyper.fit import climb
 from gainful.hyper.problem import Problem
 from gainful.hyper.unstated import readable
 from gainful.inference.solution import Inference

@@ -1,0 +1,89 @@
+"""The search over many answers: on a few of them first, then on more, each from where the last ended.
+
+A value and a slope on all N answers can take a minute, so what is counted is how often they are asked for. From one
+stage to the next the search takes along how the density bends: by differences of slopes on the first answers, then as
+every point that was tried corrects it. What answers add to that grows with their number; what priors add stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainful.hyper.climb import Density, Found, climb, descend, units_of
+from gainful.hyper.problem import Problem
+from gainful.hyper.progress import Stage, Stages
+from gainful.inference.engines.base import Engine
+from gainful.inference.engines.choosing import FEW
+from gainful.inference.engines.dense import Dense
+from gainful.inference.engines.single import Single
+
+__all__ = ["FIRST", "MANY", "climb_in_stages"]
+
+Array = NDArray[np.float64]
+
+MANY, FIRST = FEW, 1500  # answers from which on a search goes in stages, and those of the first stage
+_TIMES = 4  # as many answers in a stage as in the one before
+_ENOUGH = 1e-6  # of log p(answers, theta): two steps that gain no more end the first stage
+_LEFT, _LAST = 0.3, 0.03  # nats to be gained, at which a later stage ends, and the last
+_STEPS = 40  # at most, in a later stage
+_APART = 0.02  # of a unit: slopes so far apart are differenced
+
+
+def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
+    """The search of many answers: from every start on a few of them, then on four times as many at a time from where
+    the last one ended, up to all."""
+    counts = [FIRST]
+    while counts[-1] < len(problem.data):
+        counts.append(min(_TIMES * counts[-1], len(problem.data)))
+    stages = Stages(_stages(problem, counts))
+    here = _thinned(problem, counts[0], rng)
+    found = climb(here, begins, _ENOUGH, stages.begin().steps, stages)[0]
+    if len(counts) > 1:
+        hessian = _curvature(here, found[1])
+    for before, count in pairwise(counts):
+        here = _thinned(problem, count, rng)
+        left = _LAST if count == counts[-1] else _LEFT
+        inverse = _inverse(_grown(hessian, count / before))
+        found, inverse = descend(here, found[1], inverse, left, stages.begin().steps, stages)
+        hessian = _inverse(inverse)
+    return [found]
+
+
+def _stages(problem: Problem, counts: list[int]) -> list[Stage]:
+    """The stages on so many answers. A step of exact inference costs N³, of all else about N."""
+    method = problem.inference
+    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense | Single) else 3
+    return [Stage(count, 200 if i == 0 else _STEPS, float(count) ** power) for i, count in enumerate(counts)]
+
+
+def _thinned(problem: Problem, count: int, rng: np.random.Generator) -> Problem:
+    return problem if count >= len(problem.data) else replace(problem, data=problem.data.thinned(count, rng))
+
+
+def _curvature(problem: Problem, theta: Array) -> Array:
+    """−∇² log p(answers, theta) in units, by differences of slopes; what cannot be differenced bends as the prior."""
+    density, part, unit = Density(problem), theta[problem.free], units_of(problem)
+    rows = np.eye(len(part))
+    for i, each in enumerate(unit):
+        apart = np.zeros_like(part)
+        apart[i] = _APART * each
+        (up, above), (down, below) = density(part + apart), density(part - apart)
+        if np.isfinite(up) and np.isfinite(down):
+            rows[i] = (above - below) * unit / (2.0 * _APART)
+    return 0.5 * (rows + rows.T)
+
+
+def _grown(hessian: Array, ratio: float) -> Array:
+    """Of so many times the answers: in units, a prior bends by about one, and what bends more does so by answers."""
+    values, vectors = np.linalg.eigh(hessian)
+    values = 1.0 + ratio * (np.maximum(np.abs(values), 1.0) - 1.0)
+    return np.asarray((vectors * values).dot(vectors.T))
+
+
+def _inverse(matrix: Array) -> Array:
+    return np.asarray(np.linalg.inv(matrix), dtype=float)
