@@ -58,7 +58,7 @@ def main() -> int:
     while len(target.found) < MODELS:
         state, _ = chain.step(state, target, rng)
     several = Counter(list(target.found)[:MODELS])
-    belief = model.believe(model._parts(Begun(reading, target, state, 0), several, BEGIN), data, ())
+    belief = model.believe(model._parts(Begun(reading, target, state, 0), several, BEGIN, rng), data, ())
     goal, options = LogExpectedImprovement(sign=-1), [Option(LAB, SPACE)]
     for _ in range(RUNS + 1):
         begun = time.perf_counter()

@@ -240,7 +240,8 @@ def test_a_factor_in_single_precision_gives_the_exact_belief():
     assert a.mean == pytest.approx(b.mean, rel=1e-7)
     assert a.instruments[0] == pytest.approx(b.instruments[0], rel=1e-4)
     one, other = (gf.fit(gp, data, starts=1, inference=each) for each in (gf.Single(), None))
-    assert one.theta == pytest.approx(other.theta, abs=1e-3)
+    # Both searches end where next to nothing is left to be gained, which is not the same place.
+    assert other.problem.log_density(one.theta)[0] == pytest.approx(other.log_density, abs=1e-3)
 
 
 def test_single_precision_is_refused_where_it_is_not_enough():

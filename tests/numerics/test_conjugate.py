@@ -137,7 +137,8 @@ def test_where_double_precision_ends_the_true_residual_is_said_not_the_one_that_
     done = solve(lambda V: A @ V, b, tolerance=1e-14, most=5000)
     assert done.outcome is Outcome.STALLED
     assert "no longer falls" in done.message
-    assert done.residuals[0] == pytest.approx(np.linalg.norm(b - A @ done.x) / np.linalg.norm(b), rel=0.1)
+    longer = b - A.astype(np.longdouble) @ done.x.astype(np.longdouble)  # in double it is mostly rounding itself
+    assert done.residuals[0] == pytest.approx(float(np.linalg.norm(longer) / np.linalg.norm(b)), rel=0.5)
     direct = np.linalg.norm(b - A @ np.linalg.solve(A, b)) / np.linalg.norm(b)
     assert 1e-14 < done.residuals[0] < 10.0 * direct
 

@@ -30,7 +30,8 @@ def answers(n: int = 18, seed: int = 0, rule: str = "laplace", shared: bool = Fa
 def test_slopes_are_those_of_differences(terms, profile):
     given, rng = answers(profile=profile), np.random.default_rng(1)
     theta = given.usual(terms)[0] + 0.3 * rng.normal(size=3 + len(terms) + 1)
-    _, slope, _ = given.log_density(terms, theta)
+    value, slope = given.log_density(terms, theta)
+    assert given.log_values(terms, theta)[0] == value
     steps = 1e-5 * np.eye(len(theta))
     by_hand = [(given.log_density(terms, theta + h)[0] - given.log_density(terms, theta - h)[0]) / 2e-5 for h in steps]
     np.testing.assert_allclose(slope, by_hand, rtol=1e-5, atol=1e-5)
@@ -71,7 +72,7 @@ def test_the_curvature_is_the_expected_one(shared):
     terms = ((0, 2), (1,))
     given = answers(shared=shared)
     theta = given.usual(terms)[0] + 0.2
-    free = given._free(terms)
+    free = given.free(terms)
 
     def matrix(t):
         G = len(terms)

@@ -45,7 +45,8 @@ def from_text(text: str) -> tuple[Terms, str]:
 class PartitionBelief(Belief):
     """Additive models with weights, and everything that a belief of several posteriors has.
 
-    `terms` are those of each model, by the numbers of the dimensions in `names`. `models` has a number for each model.
+    `terms` are those of each posterior, by the numbers of the dimensions in `names`; one model may have several, each
+    with its own parameters. `models` has a number for each model.
     `last` is where the chain ended.
     """
 
@@ -69,7 +70,7 @@ class PartitionBelief(Belief):
 
     def __repr__(self) -> str:
         leading, share = next(iter(self.partitions.items()))
-        return f"PartitionBelief({len(self.terms)} models, {leading} {share:.0%})"
+        return f"PartitionBelief({len(self.partitions)} models, {leading} {share:.0%})"
 
     @cached_property
     def partitions(self) -> dict[str, float]:

@@ -70,6 +70,21 @@ class Begin(NamedTuple):
     curvature: Array | None = None
 
 
+class Solved(NamedTuple):
+    """An additive model at some theta: members over squared lengthscales (G, D), variances (G,) and squared noises;
+    correlations of each term and pair of answers, what makes slopes of them, the factor of K, K⁻¹ y, and
+    log p(y | theta)."""
+
+    scaled: Array
+    variances: Array
+    noises: Array
+    k: Array
+    weights: Callable[[Array], Array]
+    factor: Array
+    alpha: Array
+    value: float
+
+
 class Expected(NamedTuple):
     """The logarithm of a noise that is usual, and how far it may be from that: for each instrument that states none."""
 
@@ -168,7 +183,7 @@ class Additively:
         spread[[self.dimensions + g for g, term in enumerate(terms) if len(term) == 1]] = _LITTLE
         return spread
 
-    def _free(self, terms: Terms) -> Index:
+    def free(self, terms: Terms) -> Index:
         """Which free number each entry of theta is: lengthscales may be tied together in a term."""
         if not self.shared:
             return np.arange(self.dimensions + len(terms) + len(self.expected.noise))
@@ -199,34 +214,56 @@ class Additively:
         curvature[both] = fit.curvature[np.ix_(there[there >= 0], there[there >= 0])]
         return Begin(out, curvature)
 
-    def log_density(self, terms: Terms, theta: Array) -> tuple[float, Array, float]:
-        """log p(y, theta), its slope, and log p(y | theta); −inf where rounding leaves no positive matrix."""
-        D, G, n = self.dimensions, len(terms), len(self.y)
-        members = self.members(terms)
-        scaled, variances = members * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
-        noises = np.exp(2.0 * theta[D + G :])
-        k, weights = self._correlations(scaled)
-        factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
-                                     overwrite_a=1)  # fmt: skip
-        off, here, moved = self._off(terms, theta)
-        # Two halves of normal densities that meet in the middle.
-        width = 0.5 * (self._below(terms) + self.usual(terms)[1])
-        prior = -0.5 * float(off @ off) - float(np.log(width).sum()) - 0.5 * len(theta) * _LOG_2PI
-        if info:
-            return -np.inf, np.zeros_like(theta), -np.inf
-        alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
-        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diagonal(factor)).sum()) - 0.5 * n * _LOG_2PI
-        inverse = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
+    def log_values(self, terms: Terms, theta: Array) -> tuple[float, float]:
+        """log p(y, theta) and log p(y | theta); −inf where rounding leaves no positive matrix."""
+        solved = self._solved(terms, theta)
+        return (-np.inf, -np.inf) if solved is None else (solved.value + self._prior_at(terms, theta), solved.value)
+
+    def log_density(self, terms: Terms, theta: Array) -> tuple[float, Array]:
+        """log p(y, theta) and its slope; −inf where rounding leaves no positive matrix."""
+        solved = self._solved(terms, theta)
+        if solved is None:
+            return -np.inf, np.zeros_like(theta)
+        D, G, alpha = self.dimensions, len(terms), solved.alpha
+        inverse = lapack.dpotri(solved.factor, lower=0, overwrite_c=1)[0].T
         i, j, flat = self._at
         # dL/dK = ½ (α αᵀ − K⁻¹); an entry of the lower triangle stands for two.
         pull = alpha[i] * alpha[j] - inverse.ravel()[flat]
         along = 0.5 * (alpha**2 - np.diagonal(inverse))
-        slopes = matmul(weights(pull), self.squares.T)
-        by_length = -2.0 * np.sum(variances[:, None] * scaled * slopes, axis=0) + (off / here)[D : D + G] @ moved
-        by_variance = variances * (matmul(k, pull) + along.sum())
+        by_variance = solved.variances * (matmul(solved.k, pull) + along.sum())
+        slopes = matmul(solved.weights(pull), self.squares.T)
+        off, here, moved = self._off(terms, theta)
+        by_length = -2.0 * np.sum(solved.variances[:, None] * solved.scaled * slopes, axis=0)
+        by_length += (off / here)[D : D + G] @ moved
+        noises = solved.noises
         by_noise = 2.0 * noises * np.bincount(self.own + 1, along, minlength=len(noises) + 1)[1:]
         slope = np.concatenate([by_length, by_variance, by_noise]) - off / here
-        return value + prior, slope, value
+        return solved.value + self._prior_at(terms, theta), slope
+
+    def _prior_at(self, terms: Terms, theta: Array) -> float:
+        """log p(theta): two halves of normal densities that meet in the middle."""
+        off, _, _ = self._off(terms, theta)
+        width = 0.5 * (self._below(terms) + self.usual(terms)[1])
+        return -0.5 * float(off @ off) - float(np.log(width).sum()) - 0.5 * len(theta) * _LOG_2PI
+
+    def _solved(self, terms: Terms, theta: Array) -> Solved | None:
+        """What the value and its slope are made of; None where rounding leaves no positive matrix."""
+        D, G, n = self.dimensions, len(terms), len(self.y)
+        scaled, variances = self.members(terms) * np.exp(-2.0 * theta[:D]), np.exp(theta[D : D + G])
+        noises = np.exp(2.0 * theta[D + G :])
+        k, weights = self._correlations(scaled)
+        factor, info = lapack.dpotrf(self._matrix(matmul(variances[None], k)[0], variances, noises).T, lower=0, clean=0,
+                                     overwrite_a=1)  # fmt: skip
+        if info:
+            return None
+        alpha = lapack.dpotrs(factor, self.y, lower=0)[0]
+        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diagonal(factor)).sum()) - 0.5 * n * _LOG_2PI
+        return Solved(scaled, variances, noises, k, weights, factor, alpha, value)
+
+    def within_reach(self, terms: Terms, theta: Array) -> bool:
+        """Whether theta is one that doubles can tell apart from others."""
+        mean, spread = self.usual(terms)
+        return bool(np.all(np.abs(theta - mean) <= _REACH * spread))
 
     def _correlations(self, scaled: Array) -> tuple[Array, Callable[[Array], Array]]:
         """κ(s) of each term and pair of answers, (G, P), and what G = dL/dκ of the pairs makes of it: G κ′(s).
@@ -252,7 +289,7 @@ class Additively:
 
     def log_likelihood(self, terms: Terms, theta: Array) -> float:
         """log p(y | theta)."""
-        return self.log_density(terms, theta)[2]
+        return self.log_values(terms, theta)[1]
 
     def _matrix(self, lower: Array, variances: Array, noises: Array) -> Array:
         n = len(self.y)
@@ -288,7 +325,7 @@ class Additively:
 
     def _highest(self, terms: Terms, begins: Sequence[Begin]) -> Begin:
         """The one that is most probable."""
-        return begins[0] if len(begins) == 1 else max(begins, key=lambda b: self.log_density(terms, b.theta)[0])
+        return begins[0] if len(begins) == 1 else max(begins, key=lambda b: self.log_values(terms, b.theta)[0])
 
     def _usual_begins(self, terms: Terms) -> list[Begin]:
         """Typical values, with more noise, and with longer and shorter lengthscales."""
@@ -309,14 +346,14 @@ class Additively:
     def _climb(self, terms: Terms, begin: Begin) -> tuple[Array, float]:
         """theta and log p(y, theta) at the top of a hill, by quasi-Newton steps that begin with the expected
         curvature."""
-        (mean, spread), free = self.usual(terms), self._free(terms)
+        free = self.free(terms)
         first = np.unique(free, return_index=True)[1]
         count, gains, value = len(first), (np.inf, np.inf), np.inf
 
         def objective(part: Array) -> tuple[float, Array]:
             theta = part[free]
-            far = bool(np.any(np.abs(theta - mean) > _REACH * spread))
-            density, slope, _ = (-np.inf, theta, 0.0) if far else self.log_density(terms, theta)
+            near = self.within_reach(terms, theta)
+            density, slope = self.log_density(terms, theta) if near else (-np.inf, theta)
             if not np.isfinite(density):
                 return _WORST, np.zeros(count)
             return -density, -np.asarray(np.bincount(free, slope, minlength=count), dtype=np.float64)
@@ -375,7 +412,7 @@ class Additively:
         if info:
             raise NumericalError("the covariance of the answers is not positive: check the noise stated")
         by_square = weights(np.ones_like(k))[0] * variances[:, None]  # ∂K/∂s of each term
-        free, (_, here, moved) = self._free(terms), self._off(terms, theta)
+        free, (_, here, moved) = self.free(terms), self._off(terms, theta)
         slopes = [-2.0 * matmul(scaled[:, d][None], by_square)[0] * self.squares[d] for d in range(D)]
         rows = [*((each, 0.0) for each in slopes), *((v * each, v) for v, each in zip(variances, k, strict=True))]
         rows += [(None, np.where(self.own == q, 2.0 * noise, 0.0)) for q, noise in enumerate(noises)]

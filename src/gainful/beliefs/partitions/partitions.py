@@ -16,7 +16,8 @@ from gainful.beliefs.partitions.answers import Reading
 from gainful.beliefs.partitions.ascent import ascended
 from gainful.beliefs.partitions.belief import PartitionBelief, as_text, from_text
 from gainful.beliefs.partitions.chain import FORMS, PRIORS, Info, State, Target
-from gainful.beliefs.partitions.evidence import EVIDENCES
+from gainful.beliefs.partitions.drawn import drawn
+from gainful.beliefs.partitions.evidence import EVIDENCES, Additively
 from gainful.beliefs.partitions.partition import alone, at_random, tidy, together
 from gainful.beliefs.parts import Part, Parts, with_own
 from gainful.checks import as_rng, listed, require, require_choice, require_count
@@ -36,7 +37,9 @@ Array = NDArray[np.float64]
 
 _DECIMALS = 4  # of a logarithm: the search promises no more, and more would differ with the number of threads
 _OFTEN = 20  # learned anew when there are a twentieth more answers
+_DRAWS = 24  # of parameters, for all models together
 _FEWEST = 3  # answers: before, nothing is learned
+PARAMETERS = ("drawn", "best")
 _LEARNED, _RIVALS = "learned", ("Matern52", "SE")  # the first where it makes no difference
 
 
@@ -77,6 +80,8 @@ class Partitions(Learner):
     prior         "blocks", every number of terms as probable; "partitions", every partition
     lengthscales  "each" dimension its own, or one for all dimensions of a term: "term"
     moves         "all", or only the published ones: "split-merge"
+    parameters    of each model: "drawn" from what the answers leave of them, so that bands know what is not known of
+                  them; "best", the most probable ones. Answers that are not numbers have the latter
     burn          steps at the very beginning that do not count
     by            "chain", or "bag": the best of as many partitions drawn by chance
     given         no chain: these terms, by the names of the dimensions or by number, and a term of its own for each
@@ -101,6 +106,7 @@ class Partitions(Learner):
     prior: str = "blocks"
     lengthscales: str = "each"
     moves: str = "all"
+    parameters: str = "drawn"
     burn: int = 25
     by: str = "chain"
     given: Any = None
@@ -114,6 +120,7 @@ class Partitions(Learner):
         for name, choices in (
             ("form", FORMS), ("profile", (_LEARNED, *PROFILES)), ("evidence", EVIDENCES), ("prior", PRIORS),
             ("lengthscales", ("each", "term")), ("moves", ("all", "split-merge")), ("by", ("chain", "bag")),
+            ("parameters", PARAMETERS),
         ):  # fmt: skip
             require_choice(name, getattr(self, name), choices, f"{choices[0]!r} is usual")
         apart = self.lengthscales == "each" or self.form == "partitions"
@@ -130,7 +137,8 @@ class Partitions(Learner):
     @classmethod
     def as_published(cls, space: Places | None = None, **changes: Any) -> Partitions:
         """With the settings of Gardner 2018, sec. 5.3: squared exponentials, splits and merges alone, one lengthscale
-        for each block, all partitions as probable, from all dimensions together on, nothing left out."""
+        for each block, the most probable parameters, all partitions as probable, from all dimensions together on,
+        nothing left out."""
         published: dict[str, Any] = {
             "profile": "SE",
             "prior": "partitions",
@@ -138,6 +146,7 @@ class Partitions(Learner):
             "moves": "split-merge",
             "burn": 0,
             "evidence": "bic",
+            "parameters": "best",
         }
         return cls(space, **(published | changes))
 
@@ -185,10 +194,10 @@ class Partitions(Learner):
         if len(data) < _FEWEST:
             return self.typical(data, instruments)
         with one_blas_thread():
-            begun = self._begun(data, instruments, start)
-            steps = list(self._followed(begun, as_rng(rng)))
+            source, begun = as_rng(rng), self._begun(data, instruments, start)
+            steps = list(self._followed(begun, source))
             kept = steps[-self.chain :] if self.by == "chain" and self.given is None else steps[-1:]
-            return self._parts(begun, Counter(each.terms for each in kept), steps[-1].terms)
+            return self._parts(begun, Counter(each.terms for each in kept), steps[-1].terms, source)
 
     def follow(self, data: Data, instruments: Used = (), start: Start = None, rng: Seed = 0) -> Iterator[Progress]:
         """Step by step, for whoever wants to watch."""
@@ -206,12 +215,14 @@ class Partitions(Learner):
         return Reading.of(place, data, known, stated, self.evidence, shared, self.inference), data
 
     def _target(self, reading: Reading, data: Data, start: Start) -> Target:
-        known: dict[Terms, Array] = {}
+        known: dict[Terms, list[Array]] = {}
         if isinstance(start, PartitionBelief) and start.names == reading.names:
             for terms, posterior, own in zip(start.terms, start.posteriors, start.instruments, strict=True):
                 parameters = {label: tuple(each.parameters.tolist()) for label, each in own.items()}
-                known[terms] = reading.theta(terms, posterior.kernel.parameters, parameters)
-        return Target(reading.explained(data), self.form, self.prior, self.moves == "split-merge", known)
+                theta = reading.theta(terms, posterior.kernel.parameters, parameters)
+                known.setdefault(terms, []).append(theta)
+        begins = {terms: np.asarray(np.mean(thetas, axis=0)) for terms, thetas in known.items()}
+        return Target(reading.explained(data), self.form, self.prior, self.moves == "split-merge", begins)
 
     def _begun(self, data: Data, instruments: Used, start: Start) -> Begun:
         """Where the chain begins; of profiles that are not stated, with the one that is more probable there."""
@@ -266,15 +277,21 @@ class Partitions(Learner):
         target.fit(here)
         return Progress(done, steps, info, here, target.log_likelihood(here))
 
-    def _parts(self, begun: Begun, visited: Counter[Terms], last: Terms) -> Parts:
-        """Each model once, the one where the chain ended first. What it weighs before the answers count is such that
-        with them it weighs as often as it was visited."""
+    def _parts(self, begun: Begun, visited: Counter[Terms], last: Terms, rng: np.random.Generator) -> Parts:
+        """Every model that was visited, the one where the chain ended first, with as many draws of its parameters as
+        are its share. What a part weighs before the answers count is such that with them a model weighs as often as it
+        was visited."""
         reading, target = begun.reading, begun.target
         total, out = sum(visited.values()), []
         for terms in sorted(visited, key=lambda each: (each != last, -visited[each], each)):
-            theta = np.round(target.fit(terms).theta, _DECIMALS)
-            likelihood = target.answers.log_likelihood(terms, theta)
-            out.append(self._part(reading, terms, theta, float(np.log(visited[terms] / total)) - likelihood))
+            fit, share = target.fit(terms), visited[terms] / total
+            thetas = [fit.theta]
+            if self.parameters == PARAMETERS[0] and isinstance(target.answers, Additively):
+                thetas = drawn(target.answers, terms, fit, max(1, round(_DRAWS * share)), rng)
+            log_share = float(np.log(share / len(thetas)))
+            for theta in (np.round(each, _DECIMALS) for each in thetas):
+                likelihood = target.answers.log_likelihood(terms, theta)
+                out.append(self._part(reading, terms, theta, log_share - likelihood))
         return Parts(tuple(out))
 
     def _part(self, reading: Reading, terms: Terms, theta: Array, log_weight: float) -> Part:
