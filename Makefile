@@ -46,7 +46,7 @@ lint: $(VENV)/.installed-test ## ruff, mypy, import-linter
 
 # Hours of trials, resumable one by one: each is run by itself.
 LONG := $(addprefix benchmarks/,band_coverage.py lab_problem.py optimise.py ask_defaults.py programs_series.py \
-	programs_seeds.py hearing_rivals.py scale_rivals.py linear_cost.py interactions.py \
+	programs_seeds.py hearing_rivals.py additive_bands.py scale_rivals.py linear_cost.py interactions.py \
 	additive_rivals.py)
 bench: $(VENV)/.installed-test ## run the benchmarks, one after the other
 	@short=0; for script in $(filter-out $(LONG),$(sort $(wildcard benchmarks/[a-z]*.py))); do \

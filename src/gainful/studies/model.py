@@ -31,7 +31,7 @@ def default_model(space: Places) -> GP | Learner:
     varying = [each for each in dimensions if not isinstance(each, At)]
     simple = all(isinstance(each, Real | Integer | Categorical) and not each.when for each in varying)
     numbers = sum(isinstance(each, Real | Integer) for each in varying)
-    return Partitions(space) if simple and numbers >= _MANY else GP(space=space)
+    return Partitions(space, parameters="best") if simple and numbers >= _MANY else GP(space=space)
 
 
 def default_goal(model: GP | Learner, sign: int) -> Acquisition | str:

@@ -109,7 +109,7 @@ class Study:
         with self.table.table("study", "").making():
             model: GP | Learner = GP(space=self.space)
             if self.model == "sum":
-                model = Partitions(self.space)
+                model = Partitions(self.space, parameters="best")
             elif self.model == "auto" and self.goal in SIGNS:
                 model = default_model(self.space)
             goal = default_goal(model, SIGNS[self.goal]) if self.goal in SIGNS else self.goal

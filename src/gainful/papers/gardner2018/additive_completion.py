@@ -135,7 +135,7 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     here = holes(setting["picture"], setting["side"], number)
     space = here.space()
     model = {
-        "own": gf.Partitions(space),
+        "own": gf.Partitions(space, parameters="best"),
         "chain": gf.Partitions.as_published(space),
         "bag": gf.Partitions.as_published(space, by="bag"),
         "full": gf.Partitions.as_published(space, given="full"),

@@ -122,7 +122,11 @@ def _run(setting: Setting, seed: int) -> list[Row]:
     """One campaign. Neither the function nor the first places depend on the strategy."""
     number, D = setting["repetition"], setting["dimensions"]
     function, space = function_of(setting["function"], D, number), box(D, -1.0, 1.0)
-    models = {"own": gf.Partitions(space), "full": gf.Partitions(space, given="full"), "plain": None}
+    models = {
+        "own": gf.Partitions(space, parameters="best"),
+        "full": gf.Partitions(space, given="full", parameters="best"),
+        "plain": None,
+    }
     begun = time.perf_counter()
     values = [
         best for best, _ in best_so_far(space, models[setting["strategy"]], function, setting["evaluations"], number)
