@@ -53,8 +53,25 @@ def test_it_refuses_to_begin_where_there_is_no_evidence():
 def test_one_stage_is_the_search_itself():
     given = problem()
     begins = [given.theta[given.free]]
-    staged = climb_in_stages(given, begins, np.random.default_rng(0))[0]
+    same, (staged,) = climb_in_stages(given, begins, np.random.default_rng(0))
+    assert same is given
     assert staged[0] == pytest.approx(climb(given, begins, 1e-6)[0][0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("noise", "engine", "neighbours"),
+    [(0.003, gf.Vecchia(), 60), (0.3, gf.Vecchia(), None), (0.003, gf.Vecchia(5), 5)],
+)
+def test_a_search_ends_with_more_neighbours_where_they_are_worth_it_and_none_are_stated(noise, engine, neighbours):
+    """Precise readings of a smooth function tell of it from far away, noisy ones do not."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(4200, 3))
+    y = np.sin(6.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) + X[:, 2] + noise * rng.normal(size=len(X))
+    data = gf.Data().add(gf.Point(0.1, name="lab"), X, y)
+    fitted = gf.fit(gf.GP(gf.Matern((0.5, 0.5, 0.5), nu=2.5)), data, starts=1, inference=engine)
+    assert fitted.converged
+    assert fitted.posterior.behind.engine.neighbours == neighbours
+    assert fitted.values["lab.noise"] == pytest.approx(noise, rel=0.1 if neighbours != 5 else 1.0)
 
 
 def test_units_are_within_the_box():

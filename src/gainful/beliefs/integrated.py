@@ -137,7 +137,7 @@ def integrated_parts(
         source = as_rng(rng)
         some = replace(problem, data=problem.data.thinned(FIRST, source))
         begins = starts_of(some, start, model, source)
-        theta = climb_in_stages(problem, begins[:, problem.free], source)[0][1]
+        theta = climb_in_stages(problem, begins[:, problem.free], source)[1][0][1]
         return (part_of(opened, opened.rounded(theta, _DECIMALS), unused, 0.0, model),)
     begins = starts_of(problem, start, model, as_rng(rng))
     mode = mode_from(problem, begins)

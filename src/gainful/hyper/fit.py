@@ -101,7 +101,7 @@ def fit(
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")])
     if len(problem.data) <= MANY:
         return _finish(problem, climb(problem, begins, _ENOUGH))
-    return _finish(problem, climb_in_stages(problem, begins, as_rng(rng)))
+    return _finish(*climb_in_stages(problem, begins, as_rng(rng)))
 
 
 def _finish(problem: Problem, found: list[Found]) -> Fitted:

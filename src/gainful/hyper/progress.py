@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Stage", "Stages"]
@@ -32,11 +31,15 @@ class Stage:
 class Stages:
     """The stages of a search, one after the other."""
 
-    stages: Sequence[Stage]
+    stages: list[Stage]
     _now: int = -1
     _steps: int = 0
     _begun: float = 0.0
     _said: float = field(default_factory=time.monotonic)
+
+    def further(self, stage: Stage) -> None:
+        """One more stage turned out to be worth it."""
+        self.stages.append(stage)
 
     def begin(self) -> Stage:
         """The next stage."""

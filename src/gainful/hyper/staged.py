@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from gainful.hyper.climb import Density, Found, climb, descend, units_of
 from gainful.hyper.problem import Problem
 from gainful.hyper.progress import Stage, Stages
-from gainful.inference.engines.base import Engine
+from gainful.inference.engines.base import Engine, Refinable
 from gainful.inference.engines.choosing import FEW
 from gainful.inference.engines.dense import Dense
 from gainful.inference.engines.single import Single
+from gainful.inference.posterior import solve
 
 __all__ = ["FIRST", "MANY", "climb_in_stages"]
 
@@ -34,24 +35,40 @@ _STEPS = 40  # at most, in a later stage
 _APART = 0.02  # of a unit: slopes so far apart are differenced
 
 
-def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> list[Found]:
+def climb_in_stages(
+    problem: Problem, begins: Iterable[Array], rng: np.random.Generator
+) -> tuple[Problem, list[Found]]:
     """The search of many answers: from every start on a few of them, then on four times as many at a time from where
-    the last one ended, up to all."""
+    the last one ended, up to all; and on all by a nearer engine, where the engine says that this is worth it. Returned
+    with the problem as it was solved in the end."""
     counts = [FIRST]
     while counts[-1] < len(problem.data):
         counts.append(min(_TIMES * counts[-1], len(problem.data)))
     stages = Stages(_stages(problem, counts))
     here = _thinned(problem, counts[0], rng)
     found = climb(here, begins, _ENOUGH, stages.begin().steps, stages)[0]
-    if len(counts) > 1:
-        hessian = _curvature(here, found[1])
+    hessian = _curvature(here, found[1])
     for before, count in pairwise(counts):
         here = _thinned(problem, count, rng)
         left = _LAST if count == counts[-1] else _LEFT
         inverse = _inverse(_grown(hessian, count / before))
         found, inverse = descend(here, found[1], inverse, left, stages.begin().steps, stages)
         hessian = _inverse(inverse)
-    return [found]
+    nearer = _refined(problem, found[1])
+    if nearer is not None:
+        problem = replace(problem, inference=nearer)
+        stages.further(Stage(counts[-1], _STEPS, float(counts[-1])))
+        found, _ = descend(problem, found[1], _inverse(hessian), _LAST, stages.begin().steps, stages)
+    return problem, [found]
+
+
+def _refined(problem: Problem, theta: Array) -> Engine | None:
+    """A nearer engine than the problem's, where that is worth it at theta."""
+    if not isinstance(problem.inference, Refinable):
+        return None
+    gp, data = problem.at(theta)
+    behind = solve(gp.mean, gp.kernel, data, problem.inference).behind
+    return None if behind is None else problem.inference.refined(behind)
 
 
 def _stages(problem: Problem, counts: list[int]) -> list[Stage]:

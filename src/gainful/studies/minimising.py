@@ -66,10 +66,10 @@ def minimise(
     initial       how many are spread over the space before the goal decides where; one more than dimensions if not
                   given, and at least three
     seed          the same seed and the same function give the same result
-    model, goal as for a Campaign. If no model is given, one GP; of eight numbers or more a sum that finds out who acts
-                  together, `Partitions(space, parameters="best")`. If no goal is given, the knowledge gradient decides
-                  (of Partitions log expected improvement). A goal by name goes to the end that is sought; the last
-                  evaluation is made where the function is believed to be smallest, whatever the goal
+    model, goal   as for a Campaign. If no model is given, one GP; of eight numbers or more a sum that finds out who
+                  acts together, `Partitions(space, parameters="best")`. If no goal is given, the knowledge gradient
+                  decides (of Partitions log expected improvement). A goal by name goes to the end that is sought; the
+                  last evaluation is made where the function is believed to be smallest, whatever the goal
     trust         TrustRegion() looks near the best place so far: for hundreds of evaluations in many dimensions
     workers       how many evaluations are made at once, in threads; with `processes` each in a process of its own. More
                   choose other places, but their result does not depend on which is ready first

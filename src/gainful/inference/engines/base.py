@@ -22,7 +22,7 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 
-__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readable", "Readings", "read"]
+__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readable", "Readings", "Refinable", "read"]
 
 Array = NDArray[np.float64]
 
@@ -80,6 +80,14 @@ class Engine(Protocol):
     def believe(
         self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None
     ) -> EngineBelief: ...
+
+
+@runtime_checkable
+class Refinable(Protocol):
+    """An engine that knows a nearer one, dearer, for where a belief of its own leaves much."""
+
+    def refined(self, belief: EngineBelief) -> Engine | None:
+        """The nearer engine; None where it would not be worth what it takes, or the user has said how near."""
 
 
 class Readings(NamedTuple):

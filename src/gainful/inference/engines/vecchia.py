@@ -49,6 +49,8 @@ __all__ = ["Vecchia", "VecchiaBelief"]
 Array = NDArray[np.float64]
 
 _PAIRS = 2**16  # covariances at a time: half a megabyte
+_USUAL = 30  # neighbours
+_WORTH = 0.03  # nats for each reading, which more neighbours would add: then a fit ends with twice as many
 _MORE = 4  # times as many readings for a prediction as for the evidence
 _COMPILED = 40  # neighbours up to which elimination in compiled code is quicker than a call of LAPACK for each place
 _CHECKED = 32  # readings whose conditionals are held against those given more neighbours
@@ -72,6 +74,9 @@ class Vecchia:
     """Each reading given its `neighbours` nearest among those before it, in "random" or in "maxmin" order; a place is
     predicted from the `nearest` readings, four times as many if not stated.
 
+    Where nothing is stated there are 30. A fit of many answers then goes on with 60 if more of them would add much to
+    the evidence: with few, what is smooth is taken for noise.
+
     In maxmin order each reading is as far as can be from those before it, which is a little more accurate and takes far
     longer to find. A belief goes on from an earlier one, `start`, with the same neighbours where the places are the
     same, so that a search for hyperparameters climbs one smooth function.
@@ -86,12 +91,13 @@ class Vecchia:
     approximated by each of 200 readings given the 10 nearest before it; 40 would raise the log evidence by about 4.4
     """
 
-    neighbours: int = 30
+    neighbours: int | None = None
     order: str = "random"
     nearest: int | None = None
 
     def __post_init__(self) -> None:
-        require_count("neighbours", self.neighbours, 1, "15 to 60 are usual")
+        if self.neighbours is not None:
+            require_count("neighbours", self.neighbours, 1, "15 to 60 are usual")
         if self.nearest is not None:
             require_count("nearest", self.nearest, 1, "100 to 400 are usual")
         require_choice("order", self.order, ("random", "maxmin"), "random is quicker")
@@ -105,17 +111,28 @@ class Vecchia:
         where = together(readings.X)
         return VecchiaBelief(self, mean, kernel, readings, where, self._sets(kernel, readings.X[where.first]))
 
+    def refined(self, belief: EngineBelief) -> Vecchia | None:
+        """With twice the usual neighbours, where none are stated and more are worth it."""
+        if self.neighbours is not None or not isinstance(belief, VecchiaBelief):
+            return None
+        worth = belief.missing > _WORTH * len(belief.sets.order)  # False where rounding leaves nothing to tell
+        return replace(self, neighbours=2 * _USUAL) if worth else None
+
+    @property
+    def _each(self) -> int:
+        return _USUAL if self.neighbours is None else self.neighbours
+
     @property
     def predicted_from(self) -> int:
         """How many readings a place is predicted from."""
-        return _MORE * self.neighbours if self.nearest is None else self.nearest
+        return _MORE * self._each if self.nearest is None else self.nearest
 
     def _sets(self, kernel: Kernel, X: Array) -> Sets:
         seen = _seen(kernel, X)
         points = seen * column_scales(_inner(kernel), seen)
         shuffled = np.random.default_rng(_SEED).permutation(len(X))
         order = shuffled[maxmin(points[shuffled])] if self.order == "maxmin" else shuffled
-        m, points = min(self.neighbours, max(len(X) - 1, 0)), points[order]
+        m, points = min(self._each, max(len(X) - 1, 0)), points[order]
         later = np.arange(m + 1, len(X))  # those that have more than m before them
         checked = np.random.default_rng(_SEED).permutation(later)[:_CHECKED]
         more = np.full((len(checked), _MORE * m), -1, dtype=np.int32)
