@@ -35,9 +35,7 @@ _STEPS = 40  # at most, in a later stage
 _APART = 0.02  # of a unit: slopes so far apart are differenced
 
 
-def climb_in_stages(
-    problem: Problem, begins: Iterable[Array], rng: np.random.Generator
-) -> tuple[Problem, list[Found]]:
+def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> tuple[Problem, list[Found]]:
     """The search of many answers: from every start on a few of them, then on four times as many at a time from where
     the last one ended, up to all; and on all by a nearer engine, where the engine says that this is worth it. Returned
     with the problem as it was solved in the end."""
