@@ -13,6 +13,7 @@ from gainful.data import Data
 from gainful.errors import InvalidInput
 from gainful.inference.contradiction import warn_if_contradicted
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.choosing import comparable
 from gainful.inference.engines.reaching import reaching
 from gainful.inference.evidence import evidence_and_gradient
 from gainful.inference.posterior import Posterior, solve, warn_about
@@ -70,7 +71,7 @@ class Process(Parametrised):
     def log_evidence_and_gradient(self, data: Data, inference: Inference | Engine | None = None) -> tuple[float, Array]:
         """log p(answers | theta) and its gradient, in the order of `theta`."""
         data = self.fitting(data)
-        method = method_for(data.layout, reaching(inference, self.space))
+        method = comparable(method_for(data.layout, reaching(inference, self.space)), data.layout)
         found = evidence_and_gradient(self.mean, self.kernel, data, method, instruments=False)
         warn_if_jittered(found.jitter, stacklevel=3)
         warn_if_unconverged(found.convergence, stacklevel=3)

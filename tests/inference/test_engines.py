@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import gainful as gf
-from gainful.inference.engines.dense import Dense
+from gainful.inference.engines.dense import Dense, DenseBelief
 from gainful.inference.engines.gridded import GridBelief
 from gainful.inference.engines.interpolated import Interpolated
 from gainful.inference.engines.iterative import Iterative, Tiles
 from gainful.inference.engines.krylov import KrylovBelief, Solver
 from gainful.inference.engines.ski import SKI
+from gainful.inference.engines.vecchia import VecchiaBelief
 from gainful.inference.evidence import evidence_and_gradient
 from gainful.inference.fantasy import fantasize
 from gainful.numerics.interpolation import Grid
@@ -133,17 +134,37 @@ def test_many_readings_are_taken_by_an_engine_without_being_told(monkeypatch):
     from gainful.inference.engines import choosing
 
     data, Z = problem()
-    exact = model().condition(data)
+    wide, places = problem(D=5)
+    precise = gf.Data().add(gf.Point(0.002), wide.layout.places, np.sin(5.0 * wide.layout.places[:, 0]))
+    exact, exact_of_precise = model().condition(data), model(5).condition(precise)
     monkeypatch.setattr(choosing, "FEW", 100)
-    ours = model().condition(data)
+    near, ours = model().condition(data), model(5).condition(precise)
     assert exact.behind is None
-    assert ours.behind is not None
-    same(ours, exact, Z, 1e-9)
+    assert isinstance(ours.behind, DenseBelief)  # of precise readings of a smooth function, all count
+    same(ours, exact_of_precise, places, 1e-6)
+    assert isinstance(near.behind, VecchiaBelief)  # of noisy ones thirty will do, and it says so
+    assert near.behind.missing < 0.01 * len(data)
+    assert near.log_evidence == pytest.approx(exact.log_evidence, abs=0.01 * len(data))
+    assert near.mean(Z) == pytest.approx(exact.mean(Z), abs=0.005)
+
+
+def test_several_models_are_weighed_by_evidences_of_one_engine(monkeypatch):
+    from gainful.inference.engines import choosing
+
+    data, _ = problem()
+    rough = gf.GP(gf.Matern((0.2, 0.3), nu=0.5))
+    exact = gf.Models([model(), rough]).condition(data)
+    monkeypatch.setattr(choosing, "FEW", 100)
+    ours = gf.Models([model(), rough]).condition(data)
+    assert all(isinstance(each.behind, DenseBelief) for each in ours.posteriors)
+    assert ours.weights == pytest.approx(exact.weights, abs=1e-9)
+    monkeypatch.setattr(choosing, "available", lambda: 0)
+    ours = gf.Models([model(), rough]).condition(data)
+    assert all(isinstance(each.behind, VecchiaBelief) for each in ours.posteriors)
 
 
 def test_who_asks_for_exact_inference_gets_it_or_a_refusal_and_no_approximation(monkeypatch):
     from gainful.inference.engines import choosing, dense
-    from gainful.inference.engines.dense import DenseBelief
 
     data, _ = problem(150)
     monkeypatch.setattr(choosing, "FEW", 100)
@@ -156,6 +177,21 @@ def test_who_asks_for_exact_inference_gets_it_or_a_refusal_and_no_approximation(
     yes = gf.Data().add(YES, data.layout.places, (data.batches[0].answers > 0).astype(int))
     with pytest.raises(gf.InvalidInput, match="use EP"):
         model().condition(yes, gf.Exact())
+
+
+@pytest.mark.parametrize(("noise", "belief"), [(0.003, DenseBelief), (0.3, VecchiaBelief)])
+def test_a_fit_that_is_told_nothing_is_exact_where_neighbours_fall_short(monkeypatch, noise, belief):
+    for name in ("inference.engines.choosing.FEW", "hyper.fit.MANY", "hyper.staged.FIRST"):
+        monkeypatch.setattr(f"gainful.{name}", 400)
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(1000, 3))
+    data = gf.Data().add(
+        gf.Point(0.1), X, np.sin(6.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) + noise * rng.normal(size=1000)
+    )
+    fitted = gf.fit(gf.GP(gf.Matern((0.5, 0.5, 0.5), nu=2.5)), data, starts=1)
+    assert fitted.converged
+    assert isinstance(fitted.posterior.behind, belief)
+    assert fitted.values["Point.noise"] == pytest.approx(noise, rel=0.1)
 
 
 def test_a_fit_through_an_engine_ends_where_the_other_does():

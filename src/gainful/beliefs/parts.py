@@ -22,6 +22,7 @@ from gainful.errors import ConvergenceWarning, NumericalError
 from gainful.hyper.unstated import structure
 from gainful.inference.belief import Belief
 from gainful.inference.engines.base import Engine
+from gainful.inference.engines.choosing import comparable
 from gainful.inference.ep import EP
 from gainful.inference.posterior import Posterior, solve, warn_about
 from gainful.inference.sites import Sites
@@ -120,6 +121,8 @@ def _solved(models: Sequence[Model], inference: Inference | Engine | None) -> li
     them together have come from there. None where inference does not settle, as long as it does under one of them."""
     layout = models[0][2].layout
     method = method_for(layout, inference)
+    if len(models) > 1:
+        method = comparable(method, layout)
     cov = prior_covariances(models) if layout.gaussian and layout.size else None
     found: list[Posterior | None] = []
     start: Sites | None = None

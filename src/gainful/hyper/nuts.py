@@ -65,6 +65,7 @@ def nuts(
     if not len(problem.free):
         return Belief([gp.posterior(data, inference)])
     best = fit(gp, data, priors=priors, inference=inference, starts=1)
+    problem = problem.settled(best.theta)
     compiled = from_pyfunc(
         ndim=len(problem.free),
         make_logp_fn=lambda: _density(problem, best.theta[problem.free], best.posterior.sites),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from gainful.checks import require
 from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.hyper.defaults import default_priors
-from gainful.inference.engines.base import Engine
+from gainful.inference.engines.base import Choosing, Engine
 from gainful.inference.engines.reaching import reaching
 from gainful.inference.evidence import Evidence, Start, evidence_and_gradient, log_evidences
 from gainful.inference.solution import Inference
@@ -126,6 +126,13 @@ class Problem:
             return getattr(self.gp, verb)(vector[:size]), self.data.with_instruments(changed)
         except InvalidInput as trouble:  # an exponential that under- or overflows, thresholds that coincide
             raise NumericalError(f"hyperparameters out of range: {trouble}") from trouble
+
+    def settled(self, theta: Array) -> Problem:
+        """The same with one engine, the one that suits this theta: a search or a chain has to keep to it."""
+        if not isinstance(self.inference, Choosing):
+            return self
+        gp, data = self.at(theta)
+        return replace(self, inference=self.inference.chosen(gp.mean, gp.kernel, data.layout))
 
     def evidence(self, theta: Array, start: Start = None) -> tuple[Evidence, Array]:
         """The evidence and its gradient in all of theta."""

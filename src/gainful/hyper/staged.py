@@ -18,10 +18,11 @@ from gainful.hyper.climb import Density, Found, climb, descend, units_of
 from gainful.hyper.problem import Problem
 from gainful.hyper.progress import Stage, Stages
 from gainful.inference.engines.base import Engine, Refinable
-from gainful.inference.engines.choosing import FEW
+from gainful.inference.engines.choosing import FEW, Automatic
 from gainful.inference.engines.dense import Dense
 from gainful.inference.engines.single import Single
 from gainful.inference.posterior import solve
+from gainful.inference.solution import Inference
 
 __all__ = ["FIRST", "MANY", "climb_in_stages"]
 
@@ -42,17 +43,18 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
     counts = [FIRST]
     while counts[-1] < len(problem.data):
         counts.append(min(_TIMES * counts[-1], len(problem.data)))
-    stages = Stages(_stages(problem, counts))
+    stages, asked = Stages(_stages(problem, counts)), problem.inference
     here = _thinned(problem, counts[0], rng)
     found = climb(here, begins, _ENOUGH, stages.begin().steps, stages)[0]
     hessian = _curvature(here, found[1])
+    problem = problem.settled(found[1])
     for before, count in pairwise(counts):
         here = _thinned(problem, count, rng)
         left = _LAST if count == counts[-1] else _LEFT
         inverse = _inverse(_grown(hessian, count / before))
         found, inverse = descend(here, found[1], inverse, left, stages.begin().steps, stages)
         hessian = _inverse(inverse)
-    nearer = _refined(problem, found[1])
+    nearer = _refined(problem, asked, found[1])
     if nearer is not None:
         problem = replace(problem, inference=nearer)
         stages.further(Stage(counts[-1], _STEPS, float(counts[-1])))
@@ -60,19 +62,19 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
     return problem, [found]
 
 
-def _refined(problem: Problem, theta: Array) -> Engine | None:
-    """A nearer engine than the problem's, where that is worth it at theta."""
-    if not isinstance(problem.inference, Refinable):
+def _refined(problem: Problem, asked: Inference | Engine, theta: Array) -> Engine | None:
+    """A nearer engine than the problem's, where the one that was asked for finds that worth it at theta."""
+    if not isinstance(asked, Refinable):
         return None
     gp, data = problem.at(theta)
     behind = solve(gp.mean, gp.kernel, data, problem.inference).behind
-    return None if behind is None else problem.inference.refined(behind)
+    return None if behind is None else asked.refined(behind)
 
 
 def _stages(problem: Problem, counts: list[int]) -> list[Stage]:
     """The stages on so many answers. A step of exact inference costs N³, of all else about N."""
     method = problem.inference
-    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense | Single) else 3
+    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense | Single | Automatic) else 3
     return [Stage(count, 200 if i == 0 else _STEPS, float(count) ** power) for i, count in enumerate(counts)]
 
 

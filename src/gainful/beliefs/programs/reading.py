@@ -19,6 +19,7 @@ from gainful.beliefs.programs.units import Units
 from gainful.coordinates import Coordinates
 from gainful.data import Data
 from gainful.errors import NumericalError
+from gainful.inference.engines.choosing import comparable
 from gainful.inference.posterior import solve
 from gainful.inference.solution import Inference
 from gainful.inference.solving import method_for
@@ -149,9 +150,8 @@ class Sited:
         if self.reader.columns is not None:
             kernel = warped(kernel, self.reader.columns)
         try:
-            return solve(
-                ConstantMean(units.level), kernel, data, method_for(data.layout, self.reader.inference)
-            ).log_evidence
+            method = comparable(method_for(data.layout, self.reader.inference), data.layout)
+            return solve(ConstantMean(units.level), kernel, data, method).log_evidence
         except NumericalError:
             return -np.inf
 

@@ -22,7 +22,17 @@ from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
 
-__all__ = ["Differentiable", "Engine", "EngineBelief", "Gradient", "Readable", "Readings", "Refinable", "read"]
+__all__ = [
+    "Choosing",
+    "Differentiable",
+    "Engine",
+    "EngineBelief",
+    "Gradient",
+    "Readable",
+    "Readings",
+    "Refinable",
+    "read",
+]
 
 Array = NDArray[np.float64]
 
@@ -88,6 +98,13 @@ class Refinable(Protocol):
 
     def refined(self, belief: EngineBelief) -> Engine | None:
         """The nearer engine; None where it would not be worth what it takes, or the user has said how near."""
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """An engine that is another one, according to the prior: a search has to keep to one."""
+
+    def chosen(self, mean: Mean, kernel: Kernel, layout: Layout) -> Engine: ...
 
 
 class Readings(NamedTuple):

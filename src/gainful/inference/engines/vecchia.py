@@ -50,7 +50,7 @@ Array = NDArray[np.float64]
 
 _PAIRS = 2**16  # covariances at a time: half a megabyte
 _USUAL = 30  # neighbours
-_WORTH = 0.03  # nats for each reading, which more neighbours would add: then a fit ends with twice as many
+_WORTH = 0.01  # nats for each reading, which more neighbours would add: a deviation that is off by a hundredth
 _MORE = 4  # times as many readings for a prediction as for the evidence
 _COMPILED = 40  # neighbours up to which elimination in compiled code is quicker than a call of LAPACK for each place
 _CHECKED = 32  # readings whose conditionals are held against those given more neighbours
@@ -115,8 +115,7 @@ class Vecchia:
         """With twice the usual neighbours, where none are stated and more are worth it."""
         if self.neighbours is not None or not isinstance(belief, VecchiaBelief):
             return None
-        worth = belief.missing > _WORTH * len(belief.sets.order)  # False where rounding leaves nothing to tell
-        return replace(self, neighbours=2 * _USUAL) if worth else None
+        return replace(self, neighbours=2 * _USUAL) if belief.missing > _WORTH * len(belief.sets.order) else None
 
     @property
     def _each(self) -> int:
@@ -179,6 +178,11 @@ class VecchiaBelief:
             for i, near in zip(self.sets.checked, self.sets.more, strict=True)
         ]
         return (N - m - 1) * float(np.mean(gains)) if gains else 0.0
+
+    @property
+    def falls_short(self) -> bool:
+        """Whether more neighbours would add enough to be seen in predictions, or rounding leaves nothing to tell."""
+        return not self.missing <= _WORTH * len(self.sets.order)
 
     def _left(self, i: int, near: Indices) -> float:
         """The variance of the reading at a position given those at others; NaN where double precision has none."""
