@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -62,10 +64,12 @@ def test_one_stage_is_the_search_itself():
     ("noise", "engine", "neighbours"),
     [(0.003, gf.Vecchia(), 60), (0.3, gf.Vecchia(), None), (0.003, gf.Vecchia(5), 5)],
 )
-def test_a_search_ends_with_more_neighbours_where_they_are_worth_it_and_none_are_stated(noise, engine, neighbours):
+def test_a_search_ends_with_more_neighbours_where_worth_it_and_none_are_stated(monkeypatch, noise, engine, neighbours):
     """Precise readings of a smooth function tell of it from far away, noisy ones do not."""
+    for room, name in (("fit", "MANY"), ("staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.hyper.{room}"), name, 400)
     rng = np.random.default_rng(3)
-    X = rng.uniform(size=(4200, 3))
+    X = rng.uniform(size=(1000, 3))
     y = np.sin(6.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) + X[:, 2] + noise * rng.normal(size=len(X))
     data = gf.Data().add(gf.Point(0.1, name="lab"), X, y)
     fitted = gf.fit(gf.GP(gf.Matern((0.5, 0.5, 0.5), nu=2.5)), data, starts=1, inference=engine)

@@ -1,6 +1,7 @@
 """Engines against whole matrices: whatever an engine stands behind, a posterior can do the same things with it."""
 
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -181,8 +182,8 @@ def test_who_asks_for_exact_inference_gets_it_or_a_refusal_and_no_approximation(
 
 @pytest.mark.parametrize(("noise", "belief"), [(0.003, DenseBelief), (0.3, VecchiaBelief)])
 def test_a_fit_that_is_told_nothing_is_exact_where_neighbours_fall_short(monkeypatch, noise, belief):
-    for name in ("inference.engines.choosing.FEW", "hyper.fit.MANY", "hyper.staged.FIRST"):
-        monkeypatch.setattr(f"gainful.{name}", 400)
+    for room, name in (("inference.engines.choosing", "FEW"), ("hyper.fit", "MANY"), ("hyper.staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.{room}"), name, 400)
     rng = np.random.default_rng(5)
     X = rng.uniform(size=(1000, 3))
     data = gf.Data().add(
