@@ -79,7 +79,7 @@ class _Estimator(BaseEstimator):
         if self.engine != "auto":
             fine = isinstance(self.engine, Engine | Exact) and inference is None
             words = "auto, or an engine such as Vecchia(30), beside inference=None"
-            require(fine, "engine", words, self.engine, "auto chooses by size, memory and what an approximation would leave out")
+            require(fine, "engine", words, self.engine, "auto chooses for you")
             inference = self.engine  # type: ignore[assignment]
         kernel = _default_kernel(data) if self.kernel is None else self.kernel
         gp = GP(kernel, Zero() if self.mean is None else self.mean)
