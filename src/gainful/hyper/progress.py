@@ -38,8 +38,8 @@ class Stages:
     _said: float = field(default_factory=time.monotonic)
 
     def further(self, stage: Stage) -> None:
-        """One more stage turned out to be worth it."""
-        self.stages.append(stage)
+        """One more stage turned out to be worth it, the next one."""
+        self.stages.insert(self._now + 1, stage)
 
     def begin(self) -> Stage:
         """The next stage."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gainful.hyper.climb import Density, Found, climb, descend, units_of
 from gainful.hyper.problem import Problem
 from gainful.hyper.progress import Stage, Stages
-from gainful.inference.engines.base import Engine, Refinable
-from gainful.inference.engines.choosing import FEW, Automatic
+from gainful.inference.engines.base import Choosing, Engine, Refinable
+from gainful.inference.engines.choosing import FEW
 from gainful.inference.engines.dense import Dense
 from gainful.inference.engines.single import Single
 from gainful.inference.posterior import solve
@@ -38,17 +38,26 @@ _APART = 0.02  # of a unit: slopes so far apart are differenced
 
 def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> tuple[Problem, list[Found]]:
     """The search of many answers: from every start on a few of them, then on four times as many at a time from where
-    the last one ended, up to all; and on all by a nearer engine, where the engine says that this is worth it. Returned
-    with the problem as it was solved in the end."""
+    the last one ended, up to all. An engine that chooses does so before the last stage, by what is known then; and one
+    that knows a nearer one ends with that, where it says that this is worth it. Returned with the problem as it was
+    solved in the end."""
     counts = [FIRST]
     while counts[-1] < len(problem.data):
         counts.append(min(_TIMES * counts[-1], len(problem.data)))
     stages, asked = Stages(_stages(problem, counts)), problem.inference
+    if isinstance(asked, Choosing):
+        problem = replace(problem, inference=asked.first)
     here = _thinned(problem, counts[0], rng)
     found = climb(here, begins, _ENOUGH, stages.begin().steps, stages)[0]
     hessian = _curvature(here, found[1])
-    problem = problem.settled(found[1])
     for before, count in pairwise(counts):
+        settled = replace(problem, inference=asked).settled(found[1]) if count == counts[-1] else problem
+        if settled.inference != problem.inference:  # on as many answers again, as what is most probable is elsewhere
+            problem = settled
+            stages.further(Stage(before, _STEPS, _cost(before, problem.inference)))
+            here = _thinned(problem, before, rng)
+            found, inverse = descend(here, found[1], _inverse(hessian), _LEFT, stages.begin().steps, stages)
+            hessian = _inverse(inverse)
         here = _thinned(problem, count, rng)
         left = _LAST if count == counts[-1] else _LEFT
         inverse = _inverse(_grown(hessian, count / before))
@@ -57,7 +66,7 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
     nearer = _refined(problem, asked, found[1])
     if nearer is not None:
         problem = replace(problem, inference=nearer)
-        stages.further(Stage(counts[-1], _STEPS, float(counts[-1])))
+        stages.further(Stage(counts[-1], _STEPS, _cost(counts[-1], nearer)))
         found, _ = descend(problem, found[1], _inverse(hessian), _LAST, stages.begin().steps, stages)
     return problem, [found]
 
@@ -72,10 +81,14 @@ def _refined(problem: Problem, asked: Inference | Engine, theta: Array) -> Engin
 
 
 def _stages(problem: Problem, counts: list[int]) -> list[Stage]:
-    """The stages on so many answers. A step of exact inference costs N³, of all else about N."""
+    """The stages on so many answers."""
     method = problem.inference
-    power = 1 if isinstance(method, Engine) and not isinstance(method, Dense | Single | Automatic) else 3
-    return [Stage(count, 200 if i == 0 else _STEPS, float(count) ** power) for i, count in enumerate(counts)]
+    return [Stage(count, 200 if i == 0 else _STEPS, _cost(count, method)) for i, count in enumerate(counts)]
+
+
+def _cost(count: int, method: Inference | Engine) -> float:
+    """A step of exact inference costs N³, of all else about N."""
+    return float(count) ** (1 if isinstance(method, Engine) and not isinstance(method, Dense | Single) else 3)
 
 
 def _thinned(problem: Problem, count: int, rng: np.random.Generator) -> Problem:

@@ -102,7 +102,10 @@ class Refinable(Protocol):
 
 @runtime_checkable
 class Choosing(Protocol):
-    """An engine that is another one, according to the prior: a search has to keep to one."""
+    """An engine that is another one, according to the prior: a search has to keep to one, and begins with `first`."""
+
+    @property
+    def first(self) -> Engine: ...
 
     def chosen(self, mean: Mean, kernel: Kernel, layout: Layout) -> Engine: ...
 

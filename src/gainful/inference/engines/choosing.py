@@ -50,6 +50,11 @@ class Automatic:
         found = self._believed(mean, kernel, layout)
         return Dense().believe(mean, kernel, layout) if found is None else found
 
+    @property
+    def first(self) -> Engine:
+        """What a search begins with."""
+        return Vecchia()
+
     def chosen(self, mean: Mean, kernel: Kernel, layout: Layout) -> Engine:
         """The engine that suits these answers under this prior."""
         found = self._believed(mean, kernel, layout)
