@@ -37,6 +37,7 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ from _resumable import Record, on_file, options, perform
 
 import gainful as gf
 from gainful.lab import data_file
+from gainful.lab.statistics import bootstrap
 
 Array = np.ndarray
 Records = dict[tuple[str, int], Record]
@@ -104,9 +106,13 @@ def _read(name: str) -> tuple[Array, Array, Array | None]:
 
 def scored(held: Array, mean: Array, variance: Array) -> Record:
     """Root mean squared and mean absolute error, and negative log predictive density per answer."""
-    error = held - mean
-    nlpd = 0.5 * np.mean(np.log(2.0 * np.pi * variance) + error**2 / variance)
+    error, nlpd = held - mean, losses(held, mean, variance).mean()
     return {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean()), "nlpd": float(nlpd)}
+
+
+def losses(held: Array, mean: Array, variance: Array) -> Array:
+    """−log of the density that each answer had, (M,)."""
+    return 0.5 * (np.log(2.0 * np.pi * variance) + (held - mean) ** 2 / variance)
 
 
 def baselines(split: Split) -> dict[str, Record]:
@@ -121,9 +127,10 @@ def baselines(split: Split) -> dict[str, Record]:
 
 
 def trial(
-    system: str, name: str, split: int, most: int | None, seconds: float, limit: float, python: str
+    system: str, name: str, split: int, most: int | None, seconds: float, limit: float, python: str, kept: Path
 ) -> Iterator[Record]:
-    """One system on one data set; `seconds` are SVGP's to learn in."""
+    """One system on one data set; `seconds` are SVGP's to learn in. What each answer lost goes to the file `kept`,
+    where it is compared."""
     given = loaded(name, split, most)
     task = {"system": system, "seconds": seconds}
     answer = answered(python, "_scale_rivals.py", task, {"X": given.X, "y": given.y, "Z": given.Z}, limit)
@@ -135,6 +142,8 @@ def trial(
         if np.isfinite(mean).all() and (variance > 0.0).all():
             answer |= scored(given.held, mean, variance)
             answer["seconds"] = answer["learning"] + answer["predicting"]
+            if name in CONTESTED:
+                np.save(kept, losses(given.held, mean, variance).astype(np.float32))
         else:
             answer["error"] = "predictions that are no numbers, or variances that are not positive"
     yield about | answer
@@ -162,19 +171,35 @@ def tasks(given: Any, wanted: list[tuple[str, str]], records: Records) -> dict[t
         ours = records.get((cell_of(OURS, name, given.most), given.split), {})
         seconds = min(ours.get("learning", limit), limit)
         key = cell_of(system, name, given.most), given.split
-        found[key] = (system, name, given.split, given.most, seconds, limit, pythons[system])
+        kept = kept_at(given.folder, system, name, given.split, given.most)
+        found[key] = (system, name, given.split, given.most, seconds, limit, pythons[system], kept)
     return found
 
 
-class Results(NamedTuple):
-    """What is on file of one split and size."""
+def kept_at(folder: Path, system: str, name: str, split: int, most: int | None) -> Path:
+    """The file of what each answer lost."""
+    return folder / f"{cell_of(system, name, most).replace(' ', '-')}-{split}.npy"
 
+
+class Results(NamedTuple):
+    """What is on file of one split and size, and the folder."""
+
+    folder: Path
     records: Records
     split: int
     most: int | None
 
     def of(self, system: str, name: str) -> Record:
         return self.records.get((cell_of(system, name, self.most), self.split), {})
+
+    def apart(self, one: str, other: str, name: str) -> str:
+        """The 90 % interval of the difference in NLPD, over the held-out answers; nothing where one is not kept."""
+        both = [kept_at(self.folder, system, name, self.split, self.most) for system in (one, other)]
+        if not all(each.exists() for each in both):
+            return ""
+        difference = np.load(both[0]).astype(float) - np.load(both[1])
+        by = bootstrap(lambda x: x.mean(axis=-1), difference.tolist(), level=0.90)
+        return f" (less by {-by.value:.4f}, 90 % {-by.high:+.4f} to {-by.low:+.4f})"
 
     def scores(self, systems: tuple[str, ...], name: str) -> dict[str, Record]:
         """Of those that have a result."""
@@ -232,7 +257,9 @@ def beside_rivals(results: Results) -> list[Record]:
             continue
         for rival in RIVALS:
             theirs = results.of(rival, name)
-            words = f"{theirs['nlpd']:.4f}" if "nlpd" in theirs else f"no result ({theirs.get('error', 'not run')})"
+            words = f"no result ({theirs.get('error', 'not run')})"
+            if "nlpd" in theirs:
+                words = f"{theirs['nlpd']:.4f}" + results.apart(OURS, rival, name)
             claims.append(
                 _claim(f"{name}: NLPD {found['nlpd']:.4f}, {NAMES[rival]} {words}",
                        found["nlpd"] < theirs["nlpd"] if "nlpd" in theirs else None)
@@ -284,7 +311,7 @@ def main() -> int:
     for some in ([w for w in wanted if w[0] != SVGP], [w for w in wanted if w[0] == SVGP]):
         if some and finished:
             finished = perform(trial, tasks(given, some, on_file(given.folder)), given.folder, given.cores)
-    results = Results(on_file(given.folder), given.split, given.most)
+    results = Results(given.folder, on_file(given.folder), given.split, given.most)
     for name in SETS:
         show(results, name)
     claims = [*on_elevators(results), *beside_rivals(results), *of_the_choice(results)]
