@@ -195,6 +195,18 @@ def test_a_fit_that_is_told_nothing_is_exact_where_neighbours_fall_short(monkeyp
     assert fitted.values["Point.noise"] == pytest.approx(noise, rel=0.1)
 
 
+@pytest.mark.parametrize("engine", [gf.Exact(), gf.Single()])
+def test_a_fit_of_more_readings_than_there_is_room_for_is_refused_before_it_begins(monkeypatch, engine):
+    from gainful.numerics import memory
+
+    data, _ = problem(4200)
+    monkeypatch.setattr(memory, "MOST", 5_000_000)  # room for the 1500 that a search begins with
+    for kind in (Dense, gf.Single):
+        monkeypatch.setattr(kind, "believe", lambda *_: pytest.fail("it began"))
+    with pytest.raises(gf.InvalidInput, match="Vecchia"):
+        gf.fit(model(), data, starts=1, inference=engine)
+
+
 def test_a_fit_through_an_engine_ends_where_the_other_does():
     data, _ = problem(80)
     a, b = (gf.fit(model(), data, starts=1, inference=each) for each in (None, Dense()))

@@ -19,7 +19,7 @@ from gainful.checks import require
 from gainful.data import Data
 from gainful.errors import GainfulWarning, InvalidInput, NumericalError
 from gainful.hyper.defaults import default_priors
-from gainful.inference.engines.base import Choosing, Engine
+from gainful.inference.engines.base import Bounded, Choosing, Engine
 from gainful.inference.engines.reaching import reaching
 from gainful.inference.evidence import Evidence, Start, evidence_and_gradient, log_evidences
 from gainful.inference.solution import Inference
@@ -49,7 +49,10 @@ class Problem:
         if not isinstance(gp, Process):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
         data = gp.fitting(data)
-        problem = Problem(gp, data, {}, method_for(data.layout, reaching(inference, gp.space)))
+        method = method_for(data.layout, reaching(inference, gp.space))
+        if isinstance(method, Bounded):  # a search begins with few of them, and would take an hour to come to all
+            method.require_room(data.layout.size)
+        problem = Problem(gp, data, {}, method)
         if len(data):  # a kernel or mean for other dimensions is refused here, in its own words
             gp.kernel.diag(data.layout.places[:1])
             gp.mean(data.layout.places[:1])

@@ -23,6 +23,7 @@ from gainful.layout import Layout
 from gainful.means import Mean
 
 __all__ = [
+    "Bounded",
     "Choosing",
     "Differentiable",
     "Engine",
@@ -108,6 +109,14 @@ class Choosing(Protocol):
     def first(self) -> Engine: ...
 
     def chosen(self, mean: Mean, kernel: Kernel, layout: Layout) -> Engine: ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """An engine that needs arrays as large as the readings are many, squared."""
+
+    def require_room(self, readings: int) -> None:
+        """InvalidInput for more readings than there can be."""
 
 
 class Readings(NamedTuple):

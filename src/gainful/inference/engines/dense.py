@@ -62,10 +62,13 @@ class Triangle(Protocol):
 class Dense:
     """One Cholesky factorisation in place, for numbers read at places."""
 
+    def require_room(self, readings: int) -> None:
+        require_room("data", readings, readings, "condition with inference=Iterative(), Vecchia() or Inducing()")
+
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> DenseBelief:
         readings = read(self, mean, layout)
         N = len(readings.X)
-        require_room("data", N, N, "condition with inference=Iterative(), Vecchia() or Inducing()")
+        self.require_room(N)
         done = factor(filled(kernel, readings), rebuild=lambda: filled(kernel, readings))
         alpha = done.solve(readings.residual)
         return DenseBelief(mean, kernel, readings, done, alpha)

@@ -66,10 +66,13 @@ class Single:
         object.__setattr__(self, "probes", require_count("probes", self.probes, 2, "8 is usual"))
         object.__setattr__(self, "seed", require_seed("seed", self.seed))
 
+    def require_room(self, readings: int) -> None:
+        require_room("data", readings, readings // 2, "condition with inference=Iterative(), Vecchia() or Inducing()")
+
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> SingleBelief:
         readings = read(self, mean, layout)
         N = len(readings.X)
-        require_room("data", N, N // 2, "condition with inference=Iterative(), Vecchia() or Inducing()")
+        self.require_room(N)
         factor = factor_single(lambda: filled(kernel, readings, np.float32))
         rng, apply = np.random.default_rng(self.seed), Covariance(Tiles(kernel, readings.X, 0), readings.noise)
         some = np.unique(np.linspace(0, N - 1, min(_CHECKED, N)).astype(int))
