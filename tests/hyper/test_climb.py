@@ -10,7 +10,7 @@ import pytest
 import gainful as gf
 from gainful.hyper.climb import bounds_of, climb, descend, units_of
 from gainful.hyper.problem import Problem
-from gainful.hyper.staged import climb_in_stages
+from gainful.hyper.staged import FIRST, _counts, climb_in_stages
 
 
 def problem(count=80):
@@ -50,6 +50,17 @@ def test_it_refuses_to_begin_where_there_is_no_evidence():
     broken[given.free] = np.nan
     with pytest.raises(gf.NumericalError, match="no start gave a finite evidence"):
         descend(given, broken, np.eye(len(given.free)), 0.1, 5)
+
+
+@pytest.mark.parametrize("many", [4097, 6100, 14_940, 41_157, 1_000_000])
+def test_stages_grow_in_equal_proportions_up_to_all(many):
+    counts = _counts(many)
+    growth = np.divide(counts[1:], counts[:-1])
+    assert counts[0] == FIRST
+    assert counts[-1] == many
+    assert growth.max() <= 4.01
+    assert growth.min() == pytest.approx(growth.max(), rel=0.01)
+    assert growth.min() > 1.9
 
 
 def test_one_stage_is_the_search_itself():

@@ -29,7 +29,7 @@ __all__ = ["FIRST", "MANY", "climb_in_stages"]
 Array = NDArray[np.float64]
 
 MANY, FIRST = FEW, 1500  # answers from which on a search goes in stages, and those of the first stage
-_TIMES = 4  # as many answers in a stage as in the one before
+_TIMES = 4  # as many answers in a stage as in the one before, at most
 _ENOUGH = 1e-6  # of log p(answers, theta): two steps that gain no more end the first stage
 _LEFT, _LAST = 0.3, 0.03  # nats to be gained, at which a later stage ends, and the last
 _STEPS = 40  # at most, in a later stage
@@ -37,13 +37,11 @@ _APART = 0.02  # of a unit: slopes so far apart are differenced
 
 
 def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Generator) -> tuple[Problem, list[Found]]:
-    """The search of many answers: from every start on a few of them, then on four times as many at a time from where
-    the last one ended, up to all. An engine that chooses does so before the last stage, by what is known then; and one
+    """The search of many answers: from every start on a few of them, then on some times as many from where the last one
+    ended, up to all. An engine that chooses does so before the last stage, by what is known then; and one
     that knows a nearer one ends with that, where it says that this is worth it. Returned with the problem as it was
     solved in the end."""
-    counts = [FIRST]
-    while counts[-1] < len(problem.data):
-        counts.append(min(_TIMES * counts[-1], len(problem.data)))
+    counts = _counts(len(problem.data))
     stages, asked = Stages(_stages(problem, counts)), problem.inference
     if isinstance(asked, Choosing):
         problem = replace(problem, inference=asked.first)
@@ -69,6 +67,16 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
         stages.further(Stage(counts[-1], _STEPS, _cost(counts[-1], nearer)))
         found, _ = descend(problem, found[1], _inverse(hessian), _LAST, stages.begin().steps, stages)
     return problem, [found]
+
+
+def _counts(N: int) -> list[int]:
+    """How many answers each stage has, in equal proportions: a last but one with nearly all would save nothing.
+
+    >>> _counts(24_000)
+    [1500, 6000, 24000]
+    """
+    later = max(0, int(np.ceil(np.log(N / FIRST) / np.log(_TIMES) - 1e-9)))
+    return [FIRST, *(round(FIRST * (N / FIRST) ** (i / later)) for i in range(1, later + 1))]
 
 
 def _refined(problem: Problem, asked: Inference | Engine, theta: Array) -> Engine | None:
