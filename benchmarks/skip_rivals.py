@@ -13,7 +13,7 @@ product   K̂v for one v, once the decompositions are there, the best of five at
 error     |K̂V − KV|/|KV| for eight normal v, and eight uniform(0, 1) ones beside; K is worked out in blocks
 memory    of the process at its largest, with the libraries that it loads
 
-gainful   `gf.SKIP(rank, grid)` with its own solver: residual 1e-4, 16 probes, preconditioner of rank 100
+gainful   `gf.SKIP(rank, grid)` with its own solver: residual 1e-4, 16 probes, preconditioner of rank 300
 equal     GPyTorch's ProductStructureKernel(GridInterpolationKernel(...)), max_root_decomposition_size the rank, double
           precision, with gainful's tolerance, probes and preconditioner
 stock     the same as it comes: single precision, residual 1 in training, 10 probes, preconditioner of rank 15
@@ -117,7 +117,7 @@ def trial(
         task = {
             "task": "skip", "file": str(file), "product": str(product), "rank": rank, "grid": GRID, "noise": NOISE,
             "lengthscale": LENGTHSCALE, "repeats": repeats, "equal": system == "equal",
-            "tolerance": SOLVER.tolerance, "probes": SOLVER.probes, "preconditioner": SOLVER.preconditioner,
+            "tolerance": SOLVER.tolerance, "probes": SOLVER.probes, "preconditioner": SOLVER.rank(n),
         }  # fmt: skip
         found = ask(python, "skip_rivals.py" if system == OURS else "_gpytorch.py", task, limit)
         if product.exists():

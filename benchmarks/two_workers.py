@@ -63,7 +63,7 @@ def main() -> None:
     print(f"{N} readings: the array takes {8e-9 * N * N:.2f} GB, its triangle {4e-9 * N * N:.2f} GB")
     warnings.simplefilter("error", gf.GainfulWarning)
     limits = {"n_workers": given.workers, "threads_per_worker": 1, "memory_limit": int(given.memory * 1e9)}
-    with LocalCluster(**limits, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(**limits, dashboard_address=":0") as cluster, Client(cluster) as client:
         client.run(lambda: __import__("gainful"))
         before, here = client.run(peak), peak()
         print(f"On {given.workers} workers of {given.memory} GB, tiles of {given.tile}:")

@@ -83,7 +83,7 @@ def client(tmp_path_factory):
     """Two workers, each a process of its own."""
     dask = pytest.importorskip("distributed")
     folder = str(tmp_path_factory.mktemp("dask"))
-    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "local_directory": folder}
+    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "local_directory": folder}
     with dask.LocalCluster(**given) as cluster, dask.Client(cluster, set_as_default=False) as connected:
         yield connected
 

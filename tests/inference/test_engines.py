@@ -320,7 +320,7 @@ def test_interpolation_from_a_grid_is_the_gp_of_its_own_kernel(D, few, monkeypat
     """Dense formulas with W K_UU Wᵀ in place of the kernel: on the grid exactly, by solves to their tolerance."""
     from gainful.inference.engines import ski
 
-    monkeypatch.setattr(ski, "_DIRECT", 10**6 if few else 0)
+    monkeypatch.setattr(ski, "_on_the_grid", lambda points, readings: few)
     data, Z = problem(120, D)
     gp = model(D)
     behind = gp.condition(data, SKI(grid=9, over=[[0.0] * D, [1.0] * D], solver=PRECISE)).behind
@@ -361,7 +361,7 @@ def test_the_interpolated_kernel_is_its_dense_matrix():
 def test_its_gradient_is_that_of_its_evidence(few, monkeypatch):
     from gainful.inference.engines import ski
 
-    monkeypatch.setattr(ski, "_DIRECT", 10**6 if few else 0)
+    monkeypatch.setattr(ski, "_on_the_grid", lambda points, readings: few)
     data, _ = problem(120)
     gp = model()
     engine = SKI(grid=Grid.covering([[0.0, 0.0], [1.0, 1.0]], 12), solver=PRECISE)
@@ -454,7 +454,7 @@ def test_the_points_of_a_grid_are_in_proportion_to_the_readings(monkeypatch):
     from gainful.inference.engines import ski
 
     monkeypatch.setattr(ski, "_FREE", 1000)
-    monkeypatch.setattr(ski, "_DIRECT", 100)
+    monkeypatch.setattr(ski, "_KEPT", 100)
     rough = gf.GP(gf.Matern((0.3, 0.3), nu=0.5))
     for N in (50, 100):
         data, _ = problem(N, 2)
@@ -463,6 +463,16 @@ def test_the_points_of_a_grid_are_in_proportion_to_the_readings(monkeypatch):
         assert operator.grid.size <= max(1000, 16 * N)
         assert 0.05 < operator.error / 0.5**2 < 1.0  # more than was wanted, and less than would be refused
         assert f"{operator.error / 0.5**2:.2g} times the noise" in operator.off(np.full(N, 0.5**2))
+
+
+def test_a_grid_is_kept_whole_where_that_is_less_work_than_solves():
+    """Of 3600 points it is from twenty-odd thousand readings on, of 1444 always, of more than 8192 never."""
+    gp = gf.GP(gf.SE(0.2))
+    rng = np.random.default_rng(0)
+    for N, side, kept in ((500, 38, True), (500, 60, False), (24_000, 60, True), (24_000, 95, False)):
+        X = rng.uniform(size=(N, 2))
+        behind = gp.condition(gf.Data().add(gf.Point(0.3), X, X[:, 0]), SKI(grid=side)).behind
+        assert isinstance(behind, GridBelief) is kept
 
 
 @pytest.mark.parametrize("kernel", [gf.SameCluster((0, 0, 1)).on(1), gf.Exchangeable(3).on(1)])

@@ -115,7 +115,7 @@ def grid_belief(mean: Mean, readings: Readings, operator: Interpolated) -> GridB
     L = _root(operator.among.dense())
     M = matmul(L.T, gram @ L)
     M.flat[:: len(M) + 1] += 1.0
-    lower, info = lapack.dpotrf(M, lower=1, clean=1)
+    lower, info = lapack.dpotrf(M.T, lower=1, clean=1, overwrite_a=1)  # symmetric, and in LAPACK's order as it is
     if info != 0:
         raise NumericalError(
             "the readings are too many or too precise for this grid in double precision: state more noise"

@@ -58,6 +58,7 @@ Array = NDArray[np.float64]
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _ROOM = 2**27  # numbers in the vectors of the root: 1 GB
+_USUAL, _LEAST, _FACTOR = 300, 100, 3 * 10**7  # ranks of a preconditioner, and numbers in one that is between them
 _CHECKED = 16  # places at which variances are held against solves
 _KNOWN = 0.05  # of a variance: how well such a solve must know it
 _NOTICED = 0.1  # of a variance: a root that is cut short and leaves more than this is warned of
@@ -103,11 +104,15 @@ class Operator(Protocol):
 class Solver:
     """How solves are done: the relative residual that is enough, products at most, the rank of the preconditioner,
     probes of the log determinant, the largest rank of the root for variances, the seed of what is drawn, and by how
-    many standard deviations a mean may be off, at most."""
+    many standard deviations a mean may be off, at most.
+
+    Where it is not stated the preconditioner has rank 300, and less for more than a hundred thousand readings: 100 from
+    three hundred thousand on.
+    """
 
     tolerance: float = 1e-4
     most: int = 400
-    preconditioner: int = 100
+    preconditioner: int | None = None
     probes: int = 16
     root: int = 1000
     seed: int = 0
@@ -117,13 +122,20 @@ class Solver:
         require_positive("tolerance", self.tolerance, "1e-4 is usual")
         require_positive("accuracy", self.accuracy, "0.01 is usual")
         for name, least in (("most", 1), ("preconditioner", 0), ("probes", 2), ("root", 1)):
-            object.__setattr__(self, name, require_count(name, getattr(self, name), least, "leave the default"))
+            if name != "preconditioner" or self.preconditioner is not None:
+                object.__setattr__(self, name, require_count(name, getattr(self, name), least, "leave the default"))
         object.__setattr__(self, "seed", require_seed("seed", self.seed))
+
+    def rank(self, readings: int) -> int:
+        """That of the preconditioner."""
+        if self.preconditioner is not None:
+            return self.preconditioner
+        return int(np.clip(_FACTOR // max(readings, 1), _LEAST, _USUAL))
 
 
 def krylov_belief(mean: Mean, kernel: Kernel, readings: Readings, operator: Operator, solver: Solver) -> KrylovBelief:
     """All that takes solves with B, done together: one product for α and every probe at each step."""
-    rough = pivoted_cholesky(operator.diagonal(), operator.column, solver.preconditioner, 1e-10)
+    rough = pivoted_cholesky(operator.diagonal(), operator.column, solver.rank(len(readings.X)), 1e-10)
     preconditioner = LowRankPlusDiagonal(rough.L, readings.noise)
     probes = probe(len(readings.X), np.random.default_rng(solver.seed), solver.probes, preconditioner)
     system = System(operator, readings.noise, preconditioner, solver)

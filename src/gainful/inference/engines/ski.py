@@ -1,9 +1,9 @@
 """Structured kernel interpolation: k(x, z) ≈ w_x K_UU w_zᵀ with U a regular grid (Wilson & Nickisch 2015).
 
 The weights w are those of local cubic interpolation, 4^D for each place; K_UU of a stationary kernel is a block
-Toeplitz matrix, whose products are Fourier transforms. A grid of few points is solved on the grid itself
-(`gridded.py`), exactly and in one pass over the readings; one of many by products (`krylov.py`), each O(4^D N + m log
-m). A predictive mean takes O(4^D), wherever it is asked for.
+Toeplitz matrix, whose products are Fourier transforms. A grid of few points beside the readings is solved on the grid
+itself (`gridded.py`), exactly and in one pass over the readings, O(m³ + 16^D N); one of many by products (`krylov.py`),
+each O(4^D N + m log m). A predictive mean takes O(4^D), wherever it is asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ __all__ = ["SKI", "as_counts", "as_over", "require_stationary"]
 
 Array = NDArray[np.float64]
 
-_DIRECT = 4000  # points of a grid up to which what is believed about all of them is kept
+_KEPT = 2**13  # points of a grid of which a covariance matrix is kept, at most: half a gigabyte
+_WORTH, _FEW = 2e6, 1700  # m³ for each reading, at which solves take as long; fewer readings are as good as these
 _MOST = 4  # dimensions: 4^D weights for each place
 _LARGEST = 2**21  # points of a grid
 _STEP = 0.75  # of the step along which f changes by a twentieth of its variance: a quarter of a lengthscale of SE
@@ -39,7 +40,7 @@ _OF_NOISE, _NEAR = 0.05, 1e-3  # parts of the noise and of the variance by which
 _FINER = 1.3  # times as many points along each axis where they err by more
 _FALLS = 0.8  # a refinement that leaves more than this of the error is the last
 _FREE, _EACH = 2**14, 16  # points of a grid that few readings may have, and for each of many
-_MIDDLE = 41  # points along an axis where all places agree, at most
+_MANY, _MIDDLE = 4000, 41  # points of a grid, and those along an axis where all places agree if there are more
 _BEYOND = 1.0  # times the noise: where covariances err by more, a kernel is refused
 _PAIRS, _EQUAL = 64, 1e-9  # places at which a kernel is looked at for being stationary, and how near it must be
 
@@ -70,7 +71,7 @@ class SKI:
         grid = self._covering(kernel, readings, _grid_of(start, readings.X))
         _require_room(grid)
         operator = Interpolated(kernel, readings.X, grid)
-        if operator.grid.size <= _DIRECT:
+        if _on_the_grid(operator.grid.size, len(readings.X)):
             return grid_belief(mean, readings, operator)
         return require_finite(krylov_belief(mean, kernel, readings, operator, self.solver))
 
@@ -86,6 +87,11 @@ class SKI:
         if self.grid is not None:
             return Grid.covering(every, self.grid if listed(self.grid) is None else list(self.grid))  # type: ignore[arg-type]
         return _fine_enough(kernel, readings, every, before)
+
+
+def _on_the_grid(points: int, readings: int) -> bool:
+    """Whether the grid's covariance matrix is kept: that takes m³ once, and products as many for each reading."""
+    return points <= _KEPT and points**3 <= _WORTH * max(readings, _FEW)
 
 
 def _require_room(grid: Grid) -> None:
@@ -168,7 +174,7 @@ def _around(low: Array, high: Array, counts: Array) -> Grid:
     """
     alike, many = low == high, counts.astype(np.intp)
     steps = np.where(alike, 1.0, high - low) / (many - 5)
-    if np.prod(many) > _DIRECT:
+    if np.prod(many) > _MANY:
         many = np.where(alike, np.minimum(many, _MIDDLE), many)
     starts = low - np.where(alike, many // 2, 2) * steps
     return Grid(tuple(starts), tuple(steps), tuple(many))
