@@ -50,6 +50,13 @@ def test_it_asks_for_one_column_each_and_ends_with_the_first_that_leaves_little_
     assert found.message.startswith(f"{found.rank} columns leave ")
 
 
+def test_it_ends_with_the_first_column_that_is_worth_less_than_was_asked_for():
+    found = pivoted_cholesky(np.diagonal(SMOOTH), lambda i: SMOOTH[:, i], 100, worth=0.01)
+    left = [of(SMOOTH, rank).trace_left for rank in range(1, found.rank + 1)]
+    assert found.outcome is Outcome.ENOUGH
+    assert left[-2] - left[-1] < 0.01 <= np.min(-np.diff(left[:-1]))
+
+
 def test_duplicates_and_constant_columns_end_it_at_the_rank_that_there_is():
     twice = gf.Matern(0.5, nu=0.5)(np.vstack([PLACES[:40]] * 2))
     found = of(twice, 80)

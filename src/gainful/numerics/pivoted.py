@@ -61,10 +61,13 @@ class Pivoted:
         return self.outcome.value.format(rank=self.rank, left=self.trace_left / (self.trace or 1.0))
 
 
-def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], rank: int, tolerance: float = 0.0) -> Pivoted:
+def pivoted_cholesky(
+    diagonal: Array, column: Callable[[int], Array], rank: int, tolerance: float = 0.0, worth: float = 0.0
+) -> Pivoted:
     """L (N, r), r ≤ rank, of the matrix with this diagonal (N,) whose column(i) is (N,): O(N r²), r columns asked for.
 
-    It ends where the trace left is at most `tolerance` of the trace, or is rounding.
+    It ends where the trace left is at most `tolerance` of the trace, or is rounding, or where the last column has taken
+    less than `worth` off it.
 
     >>> x = np.linspace(0.0, 1.0, 50)
     >>> K = np.exp(-0.5 * np.subtract.outer(x, x) ** 2)
@@ -76,19 +79,19 @@ def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], rank: int,
     L = np.empty((len(diagonal), most), order="F")
     left, trace = np.array(diagonal, dtype=float), float(np.sum(diagonal))
     pivots: list[int] = []
-    outcome = Outcome.TRUNCATED
+    outcome, fallen = Outcome.TRUNCATED, np.inf
     while True:
         left[np.abs(left) <= _ROUNDING * diagonal] = 0.0
         k, trace_left = len(pivots), float(np.sum(left))
         if np.any(left < _NEGATIVE * np.abs(diagonal)):
             outcome = Outcome.NOT_POSITIVE
-        elif trace_left <= tolerance * trace and trace_left > 0.0:
+        elif trace_left > 0.0 and (trace_left <= tolerance * trace or fallen - trace_left < worth):
             outcome = Outcome.ENOUGH
         elif not np.any(left > 0.0):
             outcome = Outcome.EXHAUSTED
         if outcome is not Outcome.TRUNCATED or k == most:
             break
-        pivot = int(np.argmax(left))
+        pivot, fallen = int(np.argmax(left)), trace_left
         L[:, k] = (column(pivot) - matmul(L[:, :k], L[pivot, :k])) / np.sqrt(left[pivot])
         L[pivots, k] = 0.0  # rows that are matched already: only rounding is there
         left -= L[:, k] ** 2

@@ -59,6 +59,7 @@ Array = NDArray[np.float64]
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _ROOM = 2**27  # numbers in the vectors of the root: 1 GB
 _USUAL, _LEAST, _FACTOR = 300, 100, 3 * 10**7  # ranks of a preconditioner, and numbers in one that is between them
+_ROUNDING = 1e-10  # of a trace
 _CHECKED = 16  # places at which variances are held against solves
 _KNOWN = 0.05  # of a variance: how well such a solve must know it
 _NOTICED = 0.1  # of a variance: a root that is cut short and leaves more than this is warned of
@@ -106,8 +107,8 @@ class Solver:
     probes of the log determinant, the largest rank of the root for variances, the seed of what is drawn, and by how
     many standard deviations a mean may be off, at most.
 
-    Where it is not stated the preconditioner has rank 300, and less for more than a hundred thousand readings: 100 from
-    three hundred thousand on.
+    Where it is not stated the preconditioner has rank 300 at most, and less for more than a hundred thousand readings:
+    100 from three hundred thousand on. It ends where a further column would tell less than the noise.
     """
 
     tolerance: float = 1e-4
@@ -127,15 +128,20 @@ class Solver:
         object.__setattr__(self, "seed", require_seed("seed", self.seed))
 
     def rank(self, readings: int) -> int:
-        """That of the preconditioner."""
+        """That of the preconditioner, at most."""
         if self.preconditioner is not None:
             return self.preconditioner
         return int(np.clip(_FACTOR // max(readings, 1), _LEAST, _USUAL))
 
+    def worth(self, noise: Array) -> float:
+        """What a column of it has to take off the trace: about an eigenvalue, which is to be above the noise."""
+        return float(np.median(noise)) if self.preconditioner is None else 0.0
+
 
 def krylov_belief(mean: Mean, kernel: Kernel, readings: Readings, operator: Operator, solver: Solver) -> KrylovBelief:
     """All that takes solves with B, done together: one product for α and every probe at each step."""
-    rough = pivoted_cholesky(operator.diagonal(), operator.column, solver.rank(len(readings.X)), 1e-10)
+    rank, worth = solver.rank(len(readings.X)), solver.worth(readings.noise)
+    rough = pivoted_cholesky(operator.diagonal(), operator.column, rank, _ROUNDING, worth)
     preconditioner = LowRankPlusDiagonal(rough.L, readings.noise)
     probes = probe(len(readings.X), np.random.default_rng(solver.seed), solver.probes, preconditioner)
     system = System(operator, readings.noise, preconditioner, solver)
