@@ -5,8 +5,9 @@ skip    ProductStructureKernel over GridInterpolationKernel, its root decomposit
 svgp    a variational GP through inducing points that are learned, under a Bernoulli likelihood, by Adam on minibatches
         until the given seconds are over; probabilities are left in a file
 
-In `skip`, "equal" has double precision and gainful's tolerance, probes and rank of the preconditioner; without it
-everything is as it comes: single precision, a residual of 1 in training, ten probes, a preconditioner of rank 15.
+In `skip`, "equal" has double precision, gainful's tolerance and probes, and the rank of the preconditioner that it is
+given; without it everything is as it comes: single precision, a residual of 1 in training, ten probes, a preconditioner
+of rank 15.
 """
 
 from __future__ import annotations

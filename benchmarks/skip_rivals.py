@@ -1,6 +1,6 @@
 """SKIP, interpolation of a product kernel: gainful beside GPyTorch.
 
-    .venv/bin/python benchmarks/skip_rivals.py [--sizes 2500 16599] [--dimensions 4 8 18] [--ranks 10 20 30 50]
+    .venv/bin/python benchmarks/skip_rivals.py [--sizes 2500 16599] [--dimensions 4 8 18] [--ranks 10 20 22 25 30 50]
 
 Points are uniform in the unit cube; the kernel is a squared exponential of lengthscale 1 and variance 1, one
 lengthscale for all dimensions, on grids of 100 points along each. Answers are a random sum of waves drawn from that
@@ -13,9 +13,10 @@ product   K̂v for one v, once the decompositions are there, the best of five at
 error     |K̂V − KV|/|KV| for eight normal v, and eight uniform(0, 1) ones beside; K is worked out in blocks
 memory    of the process at its largest, with the libraries that it loads
 
-gainful   `gf.SKIP(rank, grid)` with its own solver: residual 1e-4, 16 probes, preconditioner of rank 300
+gainful   `gf.SKIP(rank, grid)` with its own solver: residual 1e-4, 16 probes, preconditioner of rank 300 at most
 equal     GPyTorch's ProductStructureKernel(GridInterpolationKernel(...)), max_root_decomposition_size the rank, double
-          precision, with gainful's tolerance, probes and preconditioner
+          precision, with gainful's tolerance and probes, and a preconditioner of rank 100: 300 cost it more than
+          they save
 stock     the same as it comes: single precision, residual 1 in training, 10 probes, preconditioner of rank 15
 
 GPyTorch has rank 30, as published (`--rival-ranks`). Its kernel is deprecated, and its matrix is another where the
@@ -49,6 +50,7 @@ Array = np.ndarray
 OURS, RIVALS = "gainful", ("equal", "stock")
 LENGTHSCALE, NOISE, GRID, PUBLISHED = 1.0, 0.1, 100, 30
 SOLVER = gf.SKIP().solver
+PRECONDITIONER = 100  # of the rival's
 VECTORS, WAVES, BLOCK = 8, 500, 1024
 FASTER, ROOM = 3.0, 6.0
 _ALIKE = 1.05  # errors are the same where they differ by less: v are few
@@ -117,7 +119,7 @@ def trial(
         task = {
             "task": "skip", "file": str(file), "product": str(product), "rank": rank, "grid": GRID, "noise": NOISE,
             "lengthscale": LENGTHSCALE, "repeats": repeats, "equal": system == "equal",
-            "tolerance": SOLVER.tolerance, "probes": SOLVER.probes, "preconditioner": SOLVER.rank(n),
+            "tolerance": SOLVER.tolerance, "probes": SOLVER.probes, "preconditioner": PRECONDITIONER,
         }  # fmt: skip
         found = ask(python, "skip_rivals.py" if system == OURS else "_gpytorch.py", task, limit)
         if product.exists():
@@ -174,7 +176,7 @@ def main() -> int:
     asked = options(__doc__ or "", "skip-rivals")
     asked.add_argument("--sizes", type=int, nargs="+", default=[2500, 16599])
     asked.add_argument("--dimensions", type=int, nargs="+", default=[4, 8, 18])
-    asked.add_argument("--ranks", type=int, nargs="+", default=[10, 20, 30, 50], help="of gainful")
+    asked.add_argument("--ranks", type=int, nargs="+", default=[10, 20, 22, 25, 30, 50], help="of gainful")
     asked.add_argument("--rival-ranks", type=int, nargs="+", default=[PUBLISHED], help="of GPyTorch")
     asked.add_argument("--repeats", type=int, default=3)
     asked.add_argument("--limit", type=float, default=1800.0, help="seconds that a case may take")
