@@ -134,8 +134,8 @@ class Solver:
         return int(np.clip(_FACTOR // max(readings, 1), _LEAST, _USUAL))
 
     def worth(self, noise: Array) -> float:
-        """What a column of it has to take off the trace: about an eigenvalue, which is to be above the noise."""
-        return float(np.median(noise)) if self.preconditioner is None else 0.0
+        """What a column of it has to take off the trace: about an eigenvalue, which is to be above all noise."""
+        return float(np.min(noise)) if self.preconditioner is None else 0.0
 
 
 def krylov_belief(mean: Mean, kernel: Kernel, readings: Readings, operator: Operator, solver: Solver) -> KrylovBelief:
