@@ -23,6 +23,7 @@ __all__ = ["LowRankPlusDiagonal", "Outcome", "Pivoted", "pivoted_cholesky"]
 Array = NDArray[np.float64]
 
 _ROUNDING = 3e-15  # of a diagonal entry: what is left of it has no digits
+_MILD = 1e7  # of L Lᵀ over the noise: up to here what rounding leaves inside U is a billionth of what belongs there
 _NEGATIVE = -1e-8  # of a diagonal entry: rounding does not take it that far below zero
 
 
@@ -151,6 +152,9 @@ class LowRankPlusDiagonal:
         """P⁻¹ V for V (N,) or (N, p)."""
         U, squared = self._singular
         outside = V.reshape(len(V), -1) / self._deviation
+        if np.max(squared, initial=0.0) < _MILD:
+            kept = (squared / (1.0 + squared))[:, None] * matmul(U.T, outside)
+            return np.asarray((outside - matmul(U, kept)) / self._deviation).reshape(V.shape)
         inside = np.zeros((len(squared), outside.shape[1]))
         for _ in range(2):  # the first leaves rounding of V inside U, where P is large
             part = matmul(U.T, outside)
