@@ -10,7 +10,8 @@
 The file has X (N, D), y (N,) and Z (M, D), scaled. All have a Matérn 3/2 kernel with a lengthscale for each dimension,
 a constant mean and Gaussian noise, and run on one thread. Where "neighbours" is not given they have their defaults.
 
-- "gainful": the automatic choice; "gainful-exact", "gainful-vecchia", "gainful-inducing" and "gainful-ski" by hand.
+- "gainful": the automatic choice; "gainful-exact", "gainful-vecchia", "gainful-inducing" and "gainful-ski" by hand;
+  "gainful-vecchia-120" has so many neighbours.
 - "gpboost-full-scale", "gpboost-vecchia": GPModel with `gp_approx` full_scale_vecchia (200 inducing points and 30
   neighbours) and vecchia (20 neighbours), neighbours in the metric of the lengthscales. Both end by themselves.
 - "svgp": GPyTorch's variational GP with 1024 inducing points, which begin at random readings and are learned; Adam with
@@ -43,6 +44,8 @@ class Gainful:
         gf, neighbours = self.gf, self.task.get("neighbours")
         if self.engine == "ski":  # a grid cannot predict beyond its edge
             return gf.SKI(over=[np.minimum(X.min(axis=0), Z.min(axis=0)), np.maximum(X.max(axis=0), Z.max(axis=0))])
+        if self.engine == "vecchia-120":
+            return gf.Vecchia(120)
         if self.engine == "vecchia":
             return gf.Vecchia(neighbours) if neighbours else gf.Vecchia()
         return {"exact": gf.Exact(), "inducing": gf.Inducing(), "": None}[self.engine]
