@@ -244,3 +244,27 @@ def test_robust_readings_need_nothing_stated() -> None:
     low, high = belief.band(X)
     assert np.mean((low < np.sin(X[:, 0])) & (np.sin(X[:, 0]) < high)) > 0.8
     assert np.max(high - low) < 4.0
+
+
+@pytest.mark.parametrize("waves", [7.0, 60.0, 150.0])
+def test_bands_hold_for_what_is_rough_as_well(waves: float) -> None:
+    """Twenty-four waves are noise to lengthscales of a third, and bands about nothing at all hold a tenth of them."""
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(250, 1))
+    readings = np.sin(waves * places[:, 0]) + 0.1 * rng.normal(size=250)
+    belief = gf.GP(space=LINE).condition(gf.Data().add(gf.Point(), places, readings))
+    there = np.linspace(0.05, 0.95, 301)[:, None]
+    low, high = belief.band(there)
+    truth = np.sin(waves * there[:, 0])
+    assert np.mean((low <= truth) & (truth <= high)) > 0.85
+    assert np.sqrt(np.mean((belief.mean(there) - truth) ** 2)) < 0.2
+
+
+def test_one_dimension_may_be_rough_beside_another() -> None:
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(400, 2))
+    readings = np.sin(60.0 * places[:, 0]) + places[:, 1] + 0.05 * rng.normal(size=400)
+    square = gf.Space(gf.Real("a", 0.0, 1.0), gf.Real("b", 0.0, 1.0))
+    belief = gf.GP(space=square).condition(gf.Data().add(gf.Point(), places, readings))
+    there = rng.uniform(0.05, 0.95, size=(300, 2))
+    assert np.sqrt(np.mean((belief.mean(there) - np.sin(60.0 * there[:, 0]) - there[:, 1]) ** 2)) < 0.1

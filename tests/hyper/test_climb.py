@@ -94,3 +94,27 @@ def test_units_are_within_the_box():
     widths = np.array([high - low for low, high in bounds_of(given)])
     assert np.all(units_of(given) > 0.0)
     assert np.all(units_of(given) <= widths / 20.0 + 1e-12)
+
+
+@pytest.mark.parametrize("engine", [None, gf.Vecchia()])
+def test_many_readings_without_noise_are_taken(monkeypatch, engine):
+    """What neighbours take in their stride, a whole matrix in double precision may not."""
+    for room, name in (("fit", "MANY"), ("staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.hyper.{room}"), name, 300)
+    monkeypatch.setattr(import_module("gainful.inference.engines.choosing"), "FEW", 300)
+    X = np.random.default_rng(3).uniform(size=(900, 2))
+    y = np.sin(6.0 * X[:, 0]) + X[:, 1] ** 2
+    data = gf.Data().add(gf.Point(0.1, name="lab"), X, y)
+    with pytest.warns(gf.ConvergenceWarning, match="the data is noiseless"):
+        fitted = gf.fit(gf.GP(gf.Matern((0.5, 0.5), nu=2.5)), data, starts=1, inference=engine)
+    Z = np.random.default_rng(4).uniform(0.1, 0.9, size=(100, 2))
+    assert fitted.posterior.mean(Z) == pytest.approx(np.sin(6.0 * Z[:, 0]) + Z[:, 1] ** 2, abs=1e-3)
+
+
+def test_a_search_begins_with_more_noise_where_it_cannot_begin():
+    given = problem()
+    low = given.theta.copy()
+    low[list(given.learned_noises)] = -40.0
+    (value, _, settled, _), _ = descend(given, low, np.eye(len(given.free)), 1e-3, 100)
+    assert settled
+    assert np.isfinite(value)

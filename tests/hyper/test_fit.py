@@ -1,6 +1,7 @@
 """MAP hyperparameters, the Laplace approximation about them, the MGP, and NUTS."""
 
 import sys
+import warnings
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -413,3 +414,56 @@ def test_fits_by_solves_end_at_the_exact_optimum_and_say_so(engine):
     found, exact = gf.fit(gp, data, starts=1, inference=engine), gf.fit(gp, data, starts=1)
     assert found.converged
     assert exact.log_density - Problem.of(gp, data, None, None).log_density(found.theta)[0] < 0.1
+
+
+def _without_noise(n, seed=0):
+    X = np.random.default_rng(seed).uniform(size=(n, 2))
+    return X, np.sin(6.0 * X[:, 0]) + X[:, 1] ** 2
+
+
+def test_a_noise_that_is_learned_stays_above_rounding():
+    """y − m(x) = noise² α at the readings, whatever the posterior: where rounding takes over it is off by far."""
+    X, y = _without_noise(600)
+    gp, data = gf.GP(gf.Matern((0.5, 0.5), nu=2.5)), gf.Data().add(gf.Point(0.1, name="lab"), X, y)
+    wide = gf.LogNormal(np.log(0.1), 3.0)
+    with warnings.catch_warnings():  # near rounding a gradient need not vanish to the last digit
+        warnings.simplefilter("ignore", gf.ConvergenceWarning)
+        fitted = gf.fit(gp, data, starts=1, priors={"lab.noise": wide})
+    noise, posterior = fitted.values["lab.noise"], fitted.posterior
+    expected = noise**2 * posterior.solution.state.alpha
+    assert np.abs((y - posterior.mean(X)) - expected).max() < 0.1 * noise
+    assert posterior.jitter == 0.0
+    assert noise < 1e-4
+
+
+def test_what_is_taken_off_near_rounding_has_its_slope_and_is_nothing_elsewhere():
+    X, y = _without_noise(60)
+    data = gf.Data().add(gf.Point(0.1, name="a"), X[:30], y[:30]).add(gf.Point(0.2, name="b"), X[30:], y[30:])
+    problem = Problem.of(gf.GP(gf.SE((0.5, 0.5)) + gf.Linear(0.3)), data, None, None)
+    assert problem._blur(problem.gp, problem.data, problem.theta)[0] == 0.0
+    near = problem.theta.copy()
+    near[[*problem.learned_noises]] = -15.0, -14.0
+    value, slope = problem._blur(*problem.at(near), near)
+    assert 0.1 < value < 1e4
+    assert slope == pytest.approx(gradient(lambda t: problem._blur(*problem.at(t), t)[0], near), rel=1e-5)
+    near[-2] = -30.0
+    with pytest.raises(gf.NumericalError, match="below the rounding"):
+        problem._blur(*problem.at(near), near)
+    assert problem.log_densities(near[None])[0][0] == -np.inf
+
+
+def test_a_noise_that_is_stated_is_nobodys_business():
+    X, y = _without_noise(60)
+    problem = Problem.of(gf.GP(gf.SE()), gf.Data().add(gf.Point(1e-9), X, y), {"Point.noise": gf.Fixed()}, None)
+    assert not problem.learned_noises
+    assert problem._blur(problem.gp, problem.data, problem.theta)[0] == 0.0
+
+
+def test_several_starts_find_what_is_rough():
+    """Beginning with a lengthscale of 0.3, forty waves are noise."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 1))
+    y = np.sin(250.0 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    data = gf.Data().add(gf.Point(0.1, name="lab"), X, y)
+    assert gf.fit(gf.GP(gf.SE(0.3)), data).values["lab.noise"] == pytest.approx(0.1, rel=0.3)
+    assert gf.fit(gf.GP(gf.SE(0.3)), data, starts=1).values["lab.noise"] > 0.5  # as asked: from there alone

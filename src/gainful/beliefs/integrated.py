@@ -18,7 +18,7 @@ from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
 from gainful.hyper.climb import climb
-from gainful.hyper.fit import draw, fit
+from gainful.hyper.fit import draw, fit, rougher
 from gainful.hyper.integral import Mode, find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
@@ -166,10 +166,12 @@ def _round(value: float) -> float:
 
 
 def starts_of(problem: Problem, start: Belief | Posterior | None, model: int, rng: np.random.Generator) -> Array:
-    """Where to begin the search: the most probable of where an earlier belief ended and of draws, and
-    typical values."""
-    draws = _DRAWS if can_be_settled(problem.data.layout) else _DEAR_DRAWS
-    tried = np.stack([problem.theta, *_earlier(problem, start, model), *(draw(problem, rng) for _ in range(draws))])
+    """Where to begin the search: the most probable of where an earlier belief ended, of draws and of rougher functions,
+    and typical values."""
+    cheap = can_be_settled(problem.data.layout)
+    draws = [draw(problem, rng) for _ in range(_DRAWS if cheap else _DEAR_DRAWS)]
+    rough = rougher(problem) if cheap or problem.data.layout.gaussian else []
+    tried = np.stack([problem.theta, *_earlier(problem, start, model), *draws, *rough])
     evidence, prior = loosened(problem, _ROUGH).log_densities(tried)
     best = int(np.argmax(evidence + prior))
     return tried[:1] if best == 0 else tried[[best, 0]]

@@ -36,6 +36,7 @@ _REACH = float(np.log(1e5))  # how far a parameter without a prior may move from
 _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so that the line search can step back from it
 _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
+_RAISED, _RAISE = 8, 1.0  # how often, and by how much in theta, a noise is raised where a search cannot begin
 _MEASURED = 20.0  # a box is ten standard deviations of the prior either way; one of them is the unit
 
 
@@ -157,6 +158,13 @@ def descend(
         return value, slope * unit
 
     state = quasi_newton.init(function, np.clip(theta[problem.free], low, high) / unit, inverse)
+    noises = np.flatnonzero(np.isin(problem.free, list(problem.learned_noises)))
+    for _ in range(_RAISED if len(noises) else 0):
+        if np.isfinite(state.value):
+            break
+        begin = state.x * unit
+        begin[noises] += _RAISE  # what neighbours take, a whole matrix may not
+        state = quasi_newton.init(function, np.clip(begin, low, high) / unit, inverse)
     if not np.isfinite(state.value):
         raise NumericalError(_NOWHERE)
     steps, failed = 0, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.climb import Found, bounds_of, climb
 from gainful.hyper.problem import Problem
-from gainful.hyper.staged import MANY, climb_in_stages
+from gainful.hyper.staged import FIRST, MANY, climb_in_stages
 from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior, solve
 from gainful.inference.solution import Inference
@@ -24,10 +24,11 @@ from gainful.parameters import natural, to_theta
 from gainful.priors import Flat, Prior, Uniform
 from gainful.process import Process
 
-__all__ = ["Fitted", "draw", "fit"]
+__all__ = ["Fitted", "draw", "fit", "rougher"]
 
 Array = NDArray[np.float64]
 
+_SHARES, _ALONE = (0.3, 0.1, 0.03), 0.1  # of lengthscales, all of them and one alone, where a search may begin as well
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
 
 
@@ -80,6 +81,8 @@ def fit(
     """Learn the hyperparameters of kernel, mean and instruments by maximising their posterior density.
 
     The first start is where the gp is; the others are drawn from the priors (`starts` may also be an array of thetas).
+    With several starts there is one more where lengthscales are shorter, if numbers are more probable there than where
+    the gp is: what is rough looks like noise to long ones.
     `priors` maps names to priors and overrides the gp's own; one prior alone is for every parameter that the
     gp does not fix, so `priors=Flat()` is maximum likelihood. `Fixed()` keeps a parameter.
 
@@ -140,7 +143,32 @@ def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator 
         require(shaped and bool(np.isfinite(points).all()), "starts", expected, starts, "see .names")
         return list(points[:, problem.free])
     number = require_count("starts", starts, 1, "1 starts from where the gp is")
-    return [given, *(draw(problem, generator)[problem.free] for _ in range(number - 1))]
+    drawn = [draw(problem, generator)[problem.free] for _ in range(number - 1)]
+    return [given, *drawn, *(_rougher_start(problem) if drawn else [])]
+
+
+def rougher(problem: Problem) -> list[Array]:
+    """Where the gp is, with shorter lengthscales, all of them or one: what changes within a tenth of a lengthscale
+    looks like noise to longer ones, and a search that begins among these ends there."""
+    lengths = [i for i in problem.free if problem.slots[i].role == "length"]
+    shorter = [(lengths, share) for share in _SHARES] + [([i], _ALONE) for i in lengths if len(lengths) > 1]
+    found = []
+    for some, share in shorter if lengths else []:
+        found.append(problem.theta.copy())
+        found[-1][some] += np.log(share)
+    return found
+
+
+def _rougher_start(problem: Problem) -> list[Array]:
+    """The most probable of these, if it is more so than where the gp is; of answers that are not numbers none is tried,
+    as each would take an inference of its own."""
+    some = rougher(problem) if problem.data.layout.gaussian else []
+    if not some:
+        return []
+    few = problem.data if len(problem.data) <= FIRST else problem.data.thinned(FIRST, np.random.default_rng(0))
+    evidence, prior = replace(problem, data=few).log_densities(np.stack([problem.theta, *some]))
+    best = int(np.argmax(evidence + prior))
+    return [some[best - 1][problem.free]] if best else []
 
 
 def draw(problem: Problem, rng: np.random.Generator) -> Array:

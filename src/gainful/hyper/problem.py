@@ -31,6 +31,10 @@ from gainful.process import Process
 
 Array = NDArray[np.float64]
 
+_EPS = float(np.finfo(float).eps)
+_ROUNDED = 0.02  # of a noise's variance: where rounding comes to that, the noise is small enough
+_SEEN = 1e-3  # of that; below, nothing is taken off
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -140,23 +144,65 @@ class Problem:
     def evidence(self, theta: Array, start: Start = None) -> tuple[Evidence, Array]:
         """The evidence and its gradient in all of theta."""
         gp, data = self.at(theta)
+        blur, slope = self._blur(gp, data, theta)
         learned = bool(np.any(self.free >= self.gp.size))
         found = evidence_and_gradient(gp.mean, gp.kernel, data, self.inference, start, instruments=learned)
-        return found, np.concatenate([found.kernel, found.mean, *found.instruments])
+        gradient = np.concatenate([found.kernel, found.mean, *found.instruments])
+        return replace(found, value=found.value - blur), gradient - slope
+
+    @cached_property
+    def learned_noises(self) -> dict[int, NDArray[np.intp]]:
+        """The entries of theta that are logarithms of noises of readings and are learned, with the places of each."""
+        starts = np.cumsum([self.gp.size, *(each.size for each in self.data.instruments)])[:-1]
+        layout = self.data.layout
+        found: dict[int, NDArray[np.intp]] = {}
+        for instrument, owner, _, rows in layout.sources:
+            at = int(starts[owner])
+            if instrument.gaussian and instrument.size and at in self.free:
+                found[at] = np.append(found.get(at, np.zeros(0, dtype=np.intp)), layout.first[rows[:, 0]])
+        return found
+
+    def _blur(self, gp: Process, data: Data, theta: Array) -> tuple[float, Array]:
+        """What is taken off a log density where a noise that is learned comes near to rounding, and its slope.
+
+            u⁴,   u = √N eps max k(x, x)/noise² / 0.02
+
+        Readings without noise would have it ever smaller, and below rounding an evidence is wrong without a sign of it.
+        """
+        slope = np.zeros(len(theta))
+        if not self.learned_noises:
+            return 0.0, slope
+        variances, worst = gp.kernel.diag(data.layout.places), (0.0, 0, 0)
+        with np.errstate(over="ignore"):
+            for at, places in self.learned_noises.items():
+                place = int(places[np.argmax(variances[places])])
+                worst = max(worst, (float(variances[place] * np.exp(-2.0 * theta[at])), at, place))
+        ratio, at, place = worst
+        u = np.sqrt(data.layout.size) * _EPS * ratio / _ROUNDED
+        if u < _SEEN:
+            return 0.0, slope
+        if not u < 1.0 / _SEEN:
+            raise NumericalError("a noise is below the rounding of what is read")
+        x = data.layout.places[place : place + 1]
+        slope[: gp.kernel.size] = 4.0 * u**4 / variances[place] * gp.kernel.vjp(x, x)[1](np.ones((1, 1)))
+        slope[at] -= 8.0 * u**4
+        return float(u**4), slope
 
     def log_densities(self, thetas: Array, start: Start = None) -> tuple[Array, Array]:
         """log p(answers | theta), −inf where double precision fails, and log p(theta), for the rows of (S, P)."""
         prior = np.array([log_density_in_theta(self.priors, self.slots, theta)[0] for theta in thetas])
-        found, places = [], []
+        found, places, blurs = [], [], []
         for s, theta in enumerate(thetas):
             try:
-                found.append(self.at(theta))
+                gp, data = self.at(theta)
+                blurs.append(self._blur(gp, data, theta)[0])
+                found.append((gp.mean, gp.kernel, data))
                 places.append(s)
             except NumericalError:
                 continue
         evidence = np.full(len(thetas), -np.inf)
         if found:
-            evidence[places] = log_evidences([(gp.mean, gp.kernel, data) for gp, data in found], self.inference, start)
+            evidence[places] = log_evidences(found, self.inference, start) - np.array(blurs)
         return evidence, prior
 
     def log_density(self, theta: Array, start: Start = None) -> tuple[float, Array, Evidence]:

@@ -25,6 +25,7 @@ from gainful.numerics.memory import MOST, available
 __all__ = ["FEW", "Automatic", "comparable", "engine_for"]
 
 FEW = 4096  # rows of g up to which a posterior keeps whole matrices, and adds and removes answers in O(N²)
+_WORTH = 0.02  # nats that more neighbours would add for each reading: errors that are larger by a fiftieth
 _SHARE = 0.6  # of the memory that is free: for one array of N × N
 
 
@@ -62,9 +63,10 @@ class Automatic:
 
     def refined(self, belief: EngineBelief) -> Engine | None:
         """A nearer engine than the one that was chosen when less was known of the prior."""
-        if not isinstance(belief, VecchiaBelief) or not belief.falls_short:
+        if not isinstance(belief, VecchiaBelief):
             return None
-        return Dense() if _has_room(len(belief.readings.X)) else belief.engine.refined(belief)
+        exact = belief.falls_short(_WORTH) and _has_room(len(belief.readings.X))
+        return Dense() if exact else belief.engine.refined(belief)
 
     def _believed(self, mean: Mean, kernel: Kernel, layout: Layout) -> VecchiaBelief | None:
         """By neighbours; None where exact inference is worth what it takes."""
@@ -72,7 +74,7 @@ class Automatic:
         if room and layout.size <= FEW:
             return None
         near = Vecchia().believe(mean, kernel, layout)
-        return None if room and near.falls_short else near
+        return None if room and near.falls_short(_WORTH) else near
 
 
 def comparable(method: Inference | Engine, layout: Layout) -> Inference | Engine:

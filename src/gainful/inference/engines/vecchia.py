@@ -179,10 +179,9 @@ class VecchiaBelief:
         ]
         return (N - m - 1) * float(np.mean(gains)) if gains else 0.0
 
-    @property
-    def falls_short(self) -> bool:
-        """Whether more neighbours would add enough to be seen in predictions, or rounding leaves nothing to tell."""
-        return not self.missing <= _WORTH * len(self.sets.order)
+    def falls_short(self, worth: float) -> bool:
+        """Whether more neighbours would add more nats for each reading, or rounding leaves nothing to tell."""
+        return not self.missing <= worth * len(self.sets.order)
 
     def _left(self, i: int, near: Indices) -> float:
         """The variance of the reading at a position given those at others; NaN where double precision has none."""
