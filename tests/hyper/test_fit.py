@@ -454,7 +454,9 @@ def test_what_is_taken_off_near_rounding_has_its_slope_and_is_nothing_elsewhere(
 
 def test_a_noise_that_is_stated_is_nobodys_business():
     X, y = _without_noise(60)
-    problem = Problem.of(gf.GP(gf.SE()), gf.Data().add(gf.Point(1e-9), X, y), {"Point.noise": gf.Fixed()}, None)
+    data = gf.Data().add(gf.Point(1e-9), X, y)  # below rounding: meant so, learned or not
+    assert not Problem.of(gf.GP(gf.SE()), data, None, None).learned_noises
+    problem = Problem.of(gf.GP(gf.SE()), data, {"Point.noise": gf.Fixed()}, None)
     assert not problem.learned_noises
     assert problem._blur(problem.gp, problem.data, problem.theta)[0] == 0.0
 

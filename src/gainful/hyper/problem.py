@@ -152,7 +152,8 @@ class Problem:
 
     @cached_property
     def learned_noises(self) -> dict[int, NDArray[np.intp]]:
-        """The entries of theta that are logarithms of noises of readings and are learned, with the places of each."""
+        """The entries of theta that are logarithms of noises of readings and are learned, with the places of each. One
+        that is below rounding to begin with was meant so."""
         starts = np.cumsum([self.gp.size, *(each.size for each in self.data.instruments)])[:-1]
         layout = self.data.layout
         found: dict[int, NDArray[np.intp]] = {}
@@ -160,7 +161,16 @@ class Problem:
             at = int(starts[owner])
             if instrument.gaussian and instrument.size and at in self.free:
                 found[at] = np.append(found.get(at, np.zeros(0, dtype=np.intp)), layout.first[rows[:, 0]])
-        return found
+        if not found:
+            return found
+        variances = self.gp.kernel.diag(layout.places)
+        return {at: places for at, places in found.items() if self._rounding(variances[places], self.theta[at]) <= 1.0}
+
+    def _rounding(self, variances: Array, log_noise: float) -> float:
+        """√N eps max k(x, x)/noise², beside what is small enough."""
+        with np.errstate(over="ignore"):
+            ratio = float(np.max(variances) * np.exp(-2.0 * log_noise))
+        return float(np.sqrt(self.data.layout.size)) * _EPS * ratio / _ROUNDED
 
     def _blur(self, gp: Process, data: Data, theta: Array) -> tuple[float, Array]:
         """What is taken off a log density where a noise that is learned comes near to rounding, and its slope.
@@ -172,17 +182,14 @@ class Problem:
         slope = np.zeros(len(theta))
         if not self.learned_noises:
             return 0.0, slope
-        variances, worst = gp.kernel.diag(data.layout.places), (0.0, 0, 0)
-        with np.errstate(over="ignore"):
-            for at, places in self.learned_noises.items():
-                place = int(places[np.argmax(variances[places])])
-                worst = max(worst, (float(variances[place] * np.exp(-2.0 * theta[at])), at, place))
-        ratio, at, place = worst
-        u = np.sqrt(data.layout.size) * _EPS * ratio / _ROUNDED
+        variances = gp.kernel.diag(data.layout.places)
+        u, at = max((self._rounding(variances[own], theta[at]), at) for at, own in self.learned_noises.items())
         if u < _SEEN:
             return 0.0, slope
         if not u < 1.0 / _SEEN:
             raise NumericalError("a noise is below the rounding of what is read")
+        own = self.learned_noises[at]
+        place = int(own[np.argmax(variances[own])])
         x = data.layout.places[place : place + 1]
         slope[: gp.kernel.size] = 4.0 * u**4 / variances[place] * gp.kernel.vjp(x, x)[1](np.ones((1, 1)))
         slope[at] -= 8.0 * u**4
