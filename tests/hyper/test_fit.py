@@ -469,3 +469,18 @@ def test_several_starts_find_what_is_rough():
     data = gf.Data().add(gf.Point(0.1, name="lab"), X, y)
     assert gf.fit(gf.GP(gf.SE(0.3)), data).values["lab.noise"] == pytest.approx(0.1, rel=0.3)
     assert gf.fit(gf.GP(gf.SE(0.3)), data, starts=1).values["lab.noise"] > 0.5  # as asked: from there alone
+
+
+def test_a_start_that_the_engine_refuses_is_no_start():
+    """Of shorter lengthscales a grid in proportion to the readings may come not near enough: the others are left."""
+    X, y = _without_noise(300)
+    y = y + 0.01 * np.random.default_rng(1).normal(size=300)
+    data = gf.Data().add(gf.Point(0.02, name="lab"), X, y)
+    gp = gf.GP(gf.Matern((0.3, 0.3), nu=1.5))
+    problem = Problem.of(gp, data, None, gf.SKI())
+    short = problem.theta.copy()
+    short[:2] = np.log(0.003)
+    found, _ = problem.log_densities(np.stack([problem.theta, short]))
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+    assert gf.fit(gp, data, starts=2, inference=gf.SKI()).values["lab.noise"] == pytest.approx(0.01, rel=0.3)

@@ -78,7 +78,7 @@ def _solution(mean: Mean, kernel: Kernel, data: Data, inference: Inference, star
 def log_evidences(models: Sequence[Model], inference: Inference | Engine, start: Start = None) -> Array:
     """The log evidence of the same answers under several models, (S,); −inf where inference does not settle."""
     if isinstance(inference, Engine):
-        return np.array([log_evidence(mean, kernel, data, inference, start) for mean, kernel, data in models])
+        return np.array([_by_engine_or_none(mean, kernel, data, inference, start) for mean, kernel, data in models])
     inference = smooth(inference)
     tolerance = inference.tolerance if isinstance(inference, EP) else 0.0
     sites = _sites(start)
@@ -94,6 +94,14 @@ def log_evidences(models: Sequence[Model], inference: Inference | Engine, start:
         except NumericalError:
             continue
     return out
+
+
+def _by_engine_or_none(mean: Mean, kernel: Kernel, data: Data, engine: Engine, start: Start) -> float:
+    """The log evidence; −inf where the engine refuses, as one with a grid does a kernel that is too rough for it."""
+    try:
+        return log_evidence(mean, kernel, data, engine, start)
+    except NumericalError:
+        return -np.inf
 
 
 def evidence_and_gradient(
