@@ -118,3 +118,77 @@ def test_a_search_begins_with_more_noise_where_it_cannot_begin():
     (value, _, settled, _), _ = descend(given, low, np.eye(len(given.free)), 1e-3, 100)
     assert settled
     assert np.isfinite(value)
+
+
+def uneven(count):
+    """Forty waves along the first column, next to nothing along the second."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(count, 3))
+    y = np.sin(40.0 * X[:, 0]) + 0.7 * np.sin(2.0 * X[:, 1]) * np.cos(3.0 * X[:, 2]) + 0.05 * rng.normal(size=count)
+    data = gf.Data().add(gf.Point(noise=0.3, name="r"), X, y)
+    return gf.GP(gf.Matern((1.0, 1.0, 1.0), nu=1.5)), data
+
+
+@pytest.mark.parametrize(
+    ("engine", "stages"), [(gf.Vecchia(8), False), (gf.Vecchia(8), True), (gf.Inducing(100), False)]
+)
+def test_neighbours_and_points_are_chosen_by_what_was_found_not_by_where_a_search_began(monkeypatch, engine, stages):
+    """As many nats as where exact inference ends, had the engine begun there; those that were nearest to a model that
+    is as long along each column leave hundreds."""
+    if stages:
+        for room, name in (("fit", "MANY"), ("staged", "FIRST")):
+            monkeypatch.setattr(import_module(f"gainful.hyper.{room}"), name, 300)
+    gp, data = uneven(900)
+    exact = gf.fit(gp, data, starts=1, inference=gf.Exact())
+    assert exact.log_density > 100.0
+    given = Problem.of(gp, data, None, engine)
+    there = descend(given, exact.theta, np.eye(len(given.free)), 0.03, 40)[0][0]
+    found = gf.fit(gp, data, starts=1, inference=engine)
+    assert found.converged
+    assert found.log_density > there - (1.0 if isinstance(engine, gf.Vecchia) else 30.0)
+    assert found.log_density == pytest.approx(given.log_density(found.theta)[0], abs=0.5)
+
+
+class Keeping:
+    """A density about an optimum that lies elsewhere for each choice: `optimum` says where, by where it is made."""
+
+    def __init__(self, optimum, height):
+        self.optimum, self.height, self.keeps, self.error, self.asked = optimum, height, True, 0.0, 0
+
+    def __call__(self, part):
+        self.asked += 1
+        self.at = self.optimum(part) if self.asked == 1 else self.at
+        return float((part - self.at) @ (part - self.at)) - self.height(self.at), part - self.at
+
+
+def kept(monkeypatch, optimum, height):
+    """What `_afresh` ends with, and where each search began."""
+    module, given, begun = import_module("gainful.hyper.climb"), problem(), []
+    monkeypatch.setattr(module, "Density", lambda _: Keeping(optimum, height))
+
+    def search(density, begin):
+        begun.append(float(begin[0]))
+        density(begin)
+        theta = given.theta.copy()
+        theta[given.free] = density.at
+        return density.height(density.at), theta, True, ""
+
+    found = module._afresh(given, search, np.full(len(given.free), 8.0), lambda _: 0.03, None)
+    return found, begun
+
+
+def test_what_an_engine_keeps_is_chosen_again_until_there_is_no_more_to_be_gained(monkeypatch):
+    found, begun = kept(monkeypatch, lambda part: 0.5 * part, lambda at: -float(at[0]))
+    assert begun[:3] == [8.0, 4.0, 2.0]
+    assert found[0] == pytest.approx(0.0, abs=0.4)
+
+
+def test_a_search_that_goes_round_in_circles_ends_where_the_answers_are_explained_best(monkeypatch):
+    found, begun = kept(monkeypatch, lambda part: np.where(part > 2.0, 1.0, 3.0), lambda at: 0.0)
+    assert begun == [8.0, 1.0]
+    assert found[0] == pytest.approx(-4.0 * len(problem().free))
+
+
+def test_what_is_chosen_in_the_same_way_again_is_not_searched_again(monkeypatch):
+    _, begun = kept(monkeypatch, lambda part: np.zeros_like(part), lambda at: 0.0)
+    assert begun == [8.0]

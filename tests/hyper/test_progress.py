@@ -21,6 +21,14 @@ def test_what_is_left_counts_later_stages_by_their_cost(monkeypatch):
     assert stages.left == pytest.approx(10.0 * (7 + 5 * 8.0))
 
 
+def test_a_stage_is_made_once_more_before_the_next():
+    stages = Stages([Stage(100, 10, 1.0), Stage(200, 5, 8.0)])
+    stages.begin()
+    stages.again()
+    assert [stage.answers for stage in stages.stages] == [100, 100, 200]
+    assert stages.begin() == Stage(200, 5, 8.0)
+
+
 def test_a_search_in_stages_says_where_it_is(monkeypatch, caplog):
     monkeypatch.setattr(progress, "_EVERY", 0.0)
     rng = np.random.default_rng(0)

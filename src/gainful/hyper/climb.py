@@ -2,11 +2,14 @@
 
 L-BFGS finds the hill. Where evidences are estimated it ends wherever two of them are out of order, and where they are
 dear it takes too many: from there `descend` goes on, which expects both.
+
+An engine may keep to what it chose where a search began, such as neighbours, so that there is one smooth hill to climb.
+Where that ends, another choice may be better: the engine chooses again there, and the search goes on (`_afresh`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +21,7 @@ from gainful.hyper.problem import Problem
 from gainful.hyper.progress import Stages
 from gainful.inference.ep import EP
 from gainful.inference.evidence import UNSETTLED, Start
+from gainful.inference.sites import Sites
 from gainful.numerics import quasi_newton
 from gainful.numerics.quasi_newton import Box
 from gainful.parameters import FISHER, IDENTITY, LOG, LOGIT, Slot, to_theta
@@ -37,13 +41,15 @@ _WORST = 1e10  # what a theta without a finite evidence counts as: finite, so th
 _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the same to rounding
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 _RAISED, _RAISE = 8, 1.0  # how often, and by how much in theta, a noise is raised where a search cannot begin
+_SAME = 1e-9  # of an evidence: an engine has chosen the same again
+_CHOICES = 8  # at most, of what an engine keeps to in a search
 _MEASURED = 20.0  # a box is ten standard deviations of the prior either way; one of them is the unit
 
 
 class Density:
     """−log p(answers, theta) and its slope in the free entries of theta; inf where there is none.
 
-    It remembers where inference may begin next time, and by how much an estimated evidence may be off.
+    It remembers where inference may begin next time, by how much an estimated evidence may be off, and the last value.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -54,8 +60,20 @@ class Density:
         self.theta = problem.theta.copy()
         self.error = 0.0
         self._sites: Start = None
+        self._last: tuple[Array, tuple[float, Array]] | None = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether an engine keeps to what it chose at the first theta that was asked for."""
+        return self._sites is not None and not isinstance(self._sites, Sites)
 
     def __call__(self, part: Array) -> tuple[float, Array]:
+        if self._last is None or not np.array_equal(self._last[0], part):
+            self._last = part.copy(), self._asked(part)
+        value, slope = self._last[1]
+        return value, slope.copy()
+
+    def _asked(self, part: Array) -> tuple[float, Array]:
         free = self.problem.free
         self.theta[free] = part
         try:
@@ -93,9 +111,53 @@ def _search(
 
     A start that slows down below `best`, what another has reached, is not followed to the end.
     """
+
+    def search(density: Density, begin: Array) -> Found:
+        return _search_once(density, begin, best, satisfied, most, stages)
+
+    def enough(value: float) -> float:
+        return _SLOW if value < best + _SLOW else satisfied * max(abs(value), 1.0)
+
+    low, high = np.array(bounds_of(problem)).T
+    return _afresh(problem, search, np.clip(start, low, high), enough, stages)
+
+
+def _afresh(
+    problem: Problem,
+    search: Callable[[Density, Array], Found],
+    begin: Array,
+    enough: Callable[[float], float],
+    stages: Stages | None,
+) -> Found:
+    """A search, and where an engine keeps to what it chose at its beginning, more of them, each from the end of the one
+    before: until there is hardly more to be gained, or what is chosen at an end explains the answers no better."""
+    density = Density(problem)
+    found, best = search(density, begin), None
+    for _ in range(_CHOICES if density.keeps else 0):
+        density = Density(problem)
+        kept, value = found[0], -density(found[1][problem.free])[0]
+        worth = max(enough(value), density.error)
+        found = (value, *found[1:])
+        if abs(value - kept) <= max(_SAME * abs(value), density.error):
+            return found
+        if best is not None and value <= best[0] + worth:
+            return max(best, found, key=lambda each: each[0])
+        best = found
+        if stages is not None:
+            stages.again()
+        found = search(density, found[1][problem.free])
+        if found[0] - value <= worth:
+            return found
+    return found if best is None else best
+
+
+def _search_once(
+    density: Density, start: Array, best: float, satisfied: float, most: int, stages: Stages | None
+) -> Found:  # fmt: skip
+    """One search by L-BFGS, to its end or until it slows down below `best`."""
+    problem = density.problem
     bounds = bounds_of(problem)
     low, high = np.array(bounds).T
-    density = Density(problem)
     size = 0.0  # of the objective's gradient at the start
     gains, value, enough = (np.inf, np.inf), np.inf, False
 
@@ -120,7 +182,7 @@ def _search(
 
     done = minimize(
         objective,
-        np.clip(start, low, high),
+        start,
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
@@ -139,7 +201,7 @@ def _search(
         # Values by probes are rough where slopes are not: what ended the search may be that, and is no sign of an end.
         unit = units_of(problem)
         curved = np.asarray(done.hess_inv @ np.eye(len(unit))) / (size * np.outer(unit, unit))
-        return descend(problem, theta, curved, density.error, most, stages)[0]
+        return _descend_once(density, done.x, curved, density.error, most, stages)[0]
     return reached, theta, settled, message
 
 
@@ -149,7 +211,22 @@ def descend(
     """The search from one theta on, by so many steps at most, until no more than `left` nats are to be gained, or than
     the evidence may be off. `inverse` is about the inverse curvature there, in units of `units_of`; the one at the end
     is returned as well."""
-    density, unit = Density(problem), units_of(problem)
+
+    def search(density: Density, begin: Array) -> Found:
+        nonlocal inverse
+        found, inverse = _descend_once(density, begin, inverse, left, most, stages)
+        return found
+
+    low, high = np.array(bounds_of(problem)).T
+    found = _afresh(problem, search, np.clip(theta[problem.free], low, high), lambda _: left, stages)
+    return found, inverse
+
+
+def _descend_once(
+    density: Density, begin: Array, inverse: Array, left: float, most: int, stages: Stages | None
+) -> tuple[Found, Array]:  # fmt: skip
+    problem = density.problem
+    unit = units_of(problem)
     low, high = np.array(bounds_of(problem)).T
     box = Box(low / unit, high / unit, np.ones_like(unit))
 
@@ -157,14 +234,14 @@ def descend(
         value, slope = density(z * unit)
         return value, slope * unit
 
-    state = quasi_newton.init(function, np.clip(theta[problem.free], low, high) / unit, inverse)
+    state = quasi_newton.init(function, begin / unit, inverse)
     noises = np.flatnonzero(np.isin(problem.free, list(problem.learned_noises)))
     for _ in range(_RAISED if len(noises) else 0):
         if np.isfinite(state.value):
             break
-        begin = state.x * unit
-        begin[noises] += _RAISE  # what neighbours take, a whole matrix may not
-        state = quasi_newton.init(function, np.clip(begin, low, high) / unit, inverse)
+        raised = state.x * unit
+        raised[noises] += _RAISE  # what neighbours take, a whole matrix may not
+        state = quasi_newton.init(function, np.clip(raised, low, high) / unit, inverse)
     if not np.isfinite(state.value):
         raise NumericalError(_NOWHERE)
     steps, failed = 0, 0
@@ -175,14 +252,14 @@ def descend(
         steps, failed = steps + 1, 0 if info.moved else failed + 1
         if stages is not None:
             stages.step(-state.value)
-    out = theta.copy()
-    out[problem.free] = state.x * unit
+    theta = problem.theta.copy()
+    theta[problem.free] = state.x * unit
     gain = quasi_newton.gain(state, box)
     settled = gain <= max(left, density.error)
     message = f"{steps} steps of BFGS on {len(problem.data)} answers, {gain:.1g} nats to be gained at the end"
     if density.error > 0.0:
         message += f", where the evidence has a standard error of {density.error:.1g}"
-    return (-state.value, out, settled, message), state.inverse
+    return (-state.value, theta, settled, message), state.inverse
 
 
 def units_of(problem: Problem) -> Array:

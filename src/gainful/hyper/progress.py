@@ -46,6 +46,11 @@ class Stages:
         self._now, self._steps, self._begun = self._now + 1, 0, time.monotonic()
         return self.stages[self._now]
 
+    def again(self) -> None:
+        """The stage that is on, once more."""
+        self.further(self.stages[self._now])
+        self.begin()
+
     def step(self, log_density: float) -> None:
         """A step was made, to this log density."""
         self._steps += 1

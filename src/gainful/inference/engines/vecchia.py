@@ -79,7 +79,7 @@ class Vecchia:
 
     In maxmin order each reading is as far as can be from those before it, which is a little more accurate and takes far
     longer to find. A belief goes on from an earlier one, `start`, with the same neighbours where the places are the
-    same, so that a search for hyperparameters climbs one smooth function.
+    same, so that a search for hyperparameters climbs one smooth function; where it ends, a fit chooses them again.
 
     >>> import gainful as gf
     >>> X = np.linspace(0, 1, 200)[:, None]
