@@ -178,9 +178,9 @@ def kept(monkeypatch, optimum, height):
 
 
 def test_what_an_engine_keeps_is_chosen_again_until_there_is_no_more_to_be_gained(monkeypatch):
-    found, begun = kept(monkeypatch, lambda part: 0.5 * part, lambda at: -float(at[0]))
-    assert begun[:3] == [8.0, 4.0, 2.0]
-    assert found[0] == pytest.approx(0.0, abs=0.4)
+    found, begun = kept(monkeypatch, lambda part: 0.25 * part, lambda at: -float(at[0]))
+    assert begun[:3] == [8.0, 2.0, 0.5]
+    assert found[0] == pytest.approx(0.0, abs=0.1)
 
 
 def test_a_search_that_goes_round_in_circles_ends_where_the_answers_are_explained_best(monkeypatch):

@@ -187,7 +187,7 @@ def test_a_fit_that_is_told_nothing_is_exact_where_neighbours_fall_short(monkeyp
     rng = np.random.default_rng(5)
     X = rng.uniform(size=(1000, 3))
     data = gf.Data().add(
-        gf.Point(0.1), X, np.sin(6.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) + noise * rng.normal(size=1000)
+        gf.Point(0.1), X, np.sin(6.0 * X[:, 0]) * np.cos(3.0 * X[:, 1] + 1.0 * X[:, 2]) + noise * rng.normal(size=1000)
     )
     fitted = gf.fit(gf.GP(gf.Matern((0.5, 0.5, 0.5), nu=2.5)), data, starts=1)
     assert fitted.converged
