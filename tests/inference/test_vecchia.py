@@ -5,7 +5,7 @@ import pytest
 
 import gainful as gf
 from gainful.inference.engines.dense import Dense
-from gainful.inference.engines.metric import column_scales
+from gainful.inference.engines.metric import column_scales, metric_of
 from gainful.inference.engines.vecchia import Vecchia
 from gainful.testing.differences import gradient
 
@@ -253,6 +253,41 @@ def test_neighbours_are_of_the_same_category_where_categories_differ():
     belief = Vecchia(5).believe(gf.Zero(), gf.SE(0.3).on(0) * gf.Exchangeable(3, 0.1).on(1), data.layout)
     kinds = X[belief.sets.order, 1]
     assert np.mean(kinds[belief.sets.neighbours[100:]] == kinds[100:, None]) > 0.99
+
+
+def test_outputs_called_by_name_are_read_as_those_called_by_number():
+    """A name is a number of its own as a coordinate, and there is no output between two of them."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 9.0, (150, 1))
+    found = []
+    for outputs in (("purity", "heat", "yield"), (0, 1, 2), (2, 0, 1)):
+        told = gf.Coregionalised(outputs, variance=(4.0, 1.0, 0.5), correlation=(-0.8, 0.0, 0.3))
+        gp = gf.GP(gf.Matern(1.5).on("t") * told.on("output"), gf.Zero(), space=gf.Space(gf.Real("t", 0.0, 9.0)))
+        data = gf.Data()
+        for i, output in enumerate(outputs):
+            data = data.add(gf.Point(0.2, output=output), X[i::3], np.sin(X[i::3, 0] + i))
+        belief = gp.condition(data, inference=gf.Vecchia(6))
+        found.append([belief.log_evidence, *belief.of(outputs[1]).mean([[2.0], [7.0]])])
+        assert gp.condition(data, inference=gf.Vecchia(200)).log_evidence == pytest.approx(
+            gp.condition(data, inference=gf.Exact()).log_evidence, abs=1e-8
+        )
+    np.testing.assert_allclose(found, [found[0]] * 3, rtol=1e-8)
+
+
+def test_levels_are_as_far_apart_as_their_correlations_say_whatever_they_are_called():
+    X = np.column_stack([np.linspace(0.0, 9.0, 90), np.arange(90) % 3])
+    opposite, strangers = np.array([[3.0, 0.0], [3.0, 1.0]]), np.array([[3.0, 0.0], [3.0, 2.0]])
+    told = gf.Coregionalised(3, variance=(4.0, 1.0, 1.0), correlation=(-0.9, 0.1, 0.0))
+    metric = metric_of(gf.SE(0.5).on(0) * told.on(1), X)
+    near, far = (float(np.linalg.norm(np.subtract(*metric(pair)))) for pair in (opposite, strangers))
+    step = np.linalg.norm(np.subtract(*metric(np.array([[3.0, 0.0], [3.0 + 0.5 * np.sqrt(-2.0 * np.log(0.9)), 0.0]]))))
+    assert near == pytest.approx(step, rel=0.05)
+    assert far > 4.0 * near
+    new = metric(np.array([[3.0, 7.0]]))  # a level that nothing was read at is no nearer to one than to another
+    assert np.isfinite(new).all()
+    equal = metric_of(gf.SE(0.5).on(0) * gf.Exchangeable(3, 0.4).on(1), X)
+    sides = [np.linalg.norm(np.subtract(*equal(np.array([[3.0, a], [3.0, b]])))) for a, b in ((0, 1), (1, 2), (0, 2))]
+    assert sides == pytest.approx([sides[0]] * 3, rel=1e-6)
 
 
 def test_more_neighbours_come_nearer_to_the_evidence():

@@ -118,6 +118,15 @@ class Kernel(Parametrised, ABC):
         """
         return (columns,)
 
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        """Of these columns, those in which it can be asked between any two values, as of a length; of levels and
+        outputs there is nothing between.
+
+        >>> sorted((Constant().on(0) * Constant().on(1)).between((0, 1)))
+        []
+        """
+        return frozenset(columns)
+
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         """The part of a sum that changes with one of these columns; None where no term does.
 
@@ -195,6 +204,9 @@ def batched(parameter: Any, axes: int) -> Array:
 
 class PiecewiseConstant(Kernel):
     """A kernel that has no slope in its places: a constant, or one that only knows which level a place is at."""
+
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        return frozenset()
 
     def vjp_inputs(self, X: Array, Z: Array) -> tuple[Array, Pullback]:
         return self.matrix(X, Z), lambda G: np.zeros_like(X)
@@ -286,6 +298,9 @@ class Sum(Kernel):
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return tuple(dict.fromkeys((*self.left.seen_together(columns), *self.right.seen_together(columns))))
 
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        return self.left.between(columns) | self.right.between(columns)
+
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         left, right = self.left.touching(columns), self.right.touching(columns)
         return Sum(left, right) if left is not None and right is not None else left or right
@@ -342,6 +357,9 @@ class Product(Kernel):
         left, right = self.left.seen_together(columns) or ((),), self.right.seen_together(columns) or ((),)
         every = (tuple(sorted({*a, *b})) for a in left for b in right)
         return tuple(dict.fromkeys(each for each in every if each))
+
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        return self.left.between(columns) | self.right.between(columns)
 
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         still = self.left.touching(columns) is None and self.right.touching(columns) is None
@@ -444,6 +462,9 @@ class On(Kernel):
 
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return self.base.seen_together(tuple(columns[c] for c in self.columns))
+
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        return self.base.between(tuple(columns[c] for c in self.columns))
 
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         own = self.base.touching({i for i, c in enumerate(self.columns) if c in columns})

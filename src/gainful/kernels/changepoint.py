@@ -55,6 +55,9 @@ class ChangePoint(Kernel):
         early = (1.0 - s)[..., :, None] * (1.0 - o)[..., None, :]
         return np.asarray(early * before + s[..., :, None] * o[..., None, :] * after)
 
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        return self.before.between(columns) | self.after.between(columns) | {columns[self.column]}
+
     def matrix(self, X: Array, Z: Array) -> Array:
         return self._joined(self._share(X), self._share(Z), self.before.matrix(X, Z), self.after.matrix(X, Z))
 

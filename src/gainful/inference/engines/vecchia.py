@@ -33,7 +33,7 @@ from gainful.errors import NumericalError
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import EngineBelief, Gradient, Readings, read
 from gainful.inference.engines.merged import Merged, Together, merge, together
-from gainful.inference.engines.metric import column_scales
+from gainful.inference.engines.metric import Metric, metric_of
 from gainful.kernels.base import Kernel
 from gainful.kernels.warped import Warped
 from gainful.layout import Layout
@@ -128,7 +128,7 @@ class Vecchia:
 
     def _sets(self, kernel: Kernel, X: Array) -> Sets:
         seen = _seen(kernel, X)
-        points = seen * column_scales(_inner(kernel), seen)
+        points = metric_of(_inner(kernel), seen)(seen)
         shuffled = np.random.default_rng(_SEED).permutation(len(X))
         order = shuffled[maxmin(points[shuffled])] if self.order == "maxmin" else shuffled
         m, points = min(self._each, max(len(X) - 1, 0)), points[order]
@@ -299,7 +299,7 @@ class VecchiaBelief:
         ready, seen = self._ready, _seen(self.kernel, X)
         # Where every reading is given all others, so is a place, which has one more of them.
         most = len(ready.residual) if self._complete else min(self.engine.predicted_from, len(ready.residual))
-        neighbours = self._search(seen * self._scales, most)
+        neighbours = self._search(self._metric(seen), most)
         M, m = neighbours.shape
         found = Weighed(neighbours, np.empty((M, m)), np.empty(M), self._inner.diag(seen))
         (self._eliminate if m <= _COMPILED else self._factor)(found, seen)
@@ -350,12 +350,12 @@ class VecchiaBelief:
         return Ready(np.ascontiguousarray(seen.T), variance, residual[order], noise[order])
 
     @cached_property
-    def _scales(self) -> Array:
-        return column_scales(self._inner, _seen(self.kernel, self._merged.readings.X))
+    def _metric(self) -> Metric:
+        return metric_of(self._inner, _seen(self.kernel, self._merged.readings.X))
 
     @cached_property
     def _search(self) -> Neighbours:
-        return Neighbours(self._ready.columns.T * self._scales)
+        return Neighbours(self._metric(self._ready.columns.T))
 
     def _blocks(self) -> Iterator[tuple[slice, Indices]]:
         """Points in blocks, with their sets (B, m + 1): neighbours, and then themselves, also where there are none."""
