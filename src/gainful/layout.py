@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.errors import NumericalError
 from gainful.instruments.base import Instrument, Rows, Term
 from gainful.instruments.window import Window
 
@@ -103,6 +104,20 @@ class Layout:
         rows = rows[known]
         ends = [self.first[rows], self.second[rows]] if paired else [self.first[rows]]
         return rows, np.stack([self.places[each] for each in ends], axis=1), answers[known, :2]
+
+    def require_possible(self) -> None:
+        """NumericalError where windows without noise of one value do not overlap."""
+        for term in self.terms:
+            if isinstance(term.likelihood, Window):
+                low, high, noise = term.answers.T
+                empty = np.flatnonzero((noise == 0.0) & ~(low < high))
+                if empty.size:
+                    i = int(empty[0])
+                    raise NumericalError(
+                        "answers without noise contradict each other: of one value, some say that it is above "
+                        f"{low[i] + 0.0:.6g} and others that it is below {high[i] + 0.0:.6g}; give the instrument some "
+                        "noise, or remove the contradiction"
+                    )
 
     @property
     def is_intersected(self) -> bool:

@@ -552,3 +552,73 @@ def test_what_an_engine_believes_is_pickled(engine):
     again = pickle.loads(pickle.dumps(belief))
     assert again.mean(X[:5]).tolist() == belief.mean(X[:5]).tolist()
     assert again.log_evidence == belief.log_evidence
+
+
+@pytest.mark.parametrize("inference", [None, gf.Inducing(60)])
+def test_answers_without_noise_count_once_and_may_not_contradict_each_other_also_behind_an_engine(inference):
+    rng, interval, gp = np.random.default_rng(0), gf.Interval(noise=0.0), gf.GP(gf.SE(0.25))
+    X = rng.uniform(0.0, 5.0, (60, 1))
+    f = np.sin(6.0 * X[:, 0])
+    data = gf.Data().add(interval, X, [(v - 0.4, v + 0.4) for v in f])
+    belief = gp.condition(data, inference=inference)
+    again = gf.Data().add(interval, np.repeat(X[:1], 9, axis=0), [(f[0] - 0.4, f[0] + 0.4)] * 9)
+    assert belief.condition(again).variance(X[:1]) == pytest.approx(belief.variance(X[:1]), rel=1e-6)
+    narrower = gf.Data().add(interval, X[:1], [(f[0], f[0] + 0.2)])
+    together = gp.condition(data.join(narrower), inference=inference)
+    later = belief.condition(narrower)
+    assert later.mean(X[:9]) == pytest.approx(together.mean(X[:9]), abs=1e-6)
+    assert later.log_evidence == pytest.approx(together.log_evidence, abs=1e-6)
+    opposite = gf.Data().add(interval, X[:1], [(f[0] + 1.0, f[0] + 2.0)])
+    for refused in (
+        lambda: belief.condition(opposite),
+        lambda: gp.condition(data.join(opposite), inference=inference),
+        lambda: gf.fit(gp, data.join(opposite), inference=inference),
+    ):
+        with pytest.raises(gf.NumericalError, match="contradict each other"):
+            refused()
+
+
+def test_pairs_that_were_compared_without_noise_are_one_answer_whichever_comes_first():
+    prefers, gp = gf.Preference(noise=0.0), gf.GP(gf.SE(0.3))
+    pairs = np.random.default_rng(0).uniform(size=(30, 2, 1))
+    belief = gp.condition(gf.Data().add(prefers, pairs, (pairs[:, 0, 0] > pairs[:, 1, 0]).astype(int)), gf.Inducing(40))
+    turned = gf.Data().add(prefers, pairs[:1, ::-1], (pairs[:1, 1, 0] > pairs[:1, 0, 0]).astype(int))
+    assert belief.condition(turned).mean([[0.5]]) == pytest.approx(belief.mean([[0.5]]), abs=1e-6)
+    other = gf.Data().add(prefers, pairs[:1, ::-1], (pairs[:1, 1, 0] < pairs[:1, 0, 0]).astype(int))
+    with pytest.raises(gf.NumericalError, match="contradict each other"):
+        belief.condition(other)
+
+
+def test_an_approximation_does_not_call_itself_exact_when_an_answer_comes_after_it():
+    rng = np.random.default_rng(0)
+    X, lab = rng.uniform(size=(120, 2)), gf.Point(0.1)
+    gp, one = gf.GP(gf.SE(0.3)), gf.Data().add(lab, [[0.5, 0.5]], [0.0])
+    data = gf.Data().add(lab, X, np.sin(9.0 * X[:, 0]))
+    near = gp.condition(data, inference=gf.Vecchia(3))
+    later = near.condition(one)
+    assert later.convergence.result is near.convergence.result
+    assert later.convergence.message.startswith(near.convergence.message)
+    assert later.convergence.message.endswith("; then one more answer, exact: every answer is Gaussian")
+    assert "then 2 more answers" in later.condition(one).convergence.message
+    assert gp.condition(data, inference=gf.Exact()).condition(one).convergence.message.startswith("exact")
+
+
+@pytest.mark.parametrize("engine", [gf.SKI(), gf.SKI(grid=400)])
+@pytest.mark.parametrize("ends", [(1.0, 10.0), (1e-6, 1e-2), (10.0, 20.0)])
+def test_a_grid_is_refused_over_a_logarithm_wherever_it_begins(engine, ends):
+    rng, space = np.random.default_rng(0), gf.Space(gf.Real("dose", *ends, log=True))
+    X = np.exp(rng.uniform(*np.log(ends), (80, 1)))
+    data = gf.Data().add(gf.Point(noise=0.1), X, np.sin(3.0 * np.log(X[:, 0])))
+    with pytest.raises(gf.InvalidInput, match="a kernel of distances"):
+        gf.GP(gf.SE(0.5), gf.Zero(), space=space).condition(data, inference=engine)
+
+
+@pytest.mark.parametrize(
+    "engine", [gf.Exact(), gf.Single(), gf.Iterative(), gf.SKI(), gf.SKIP(), gf.Inducing(), gf.Vecchia()]
+)
+def test_no_places_have_no_predictions(engine):
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    belief = gf.GP(gf.SE(0.4)).condition(gf.Data().add(gf.Point(noise=0.1), X, X[:, 0]), inference=engine)
+    none = np.empty((0, 2))
+    assert belief.mean(none).shape == belief.variance(none).shape == (0,)
+    assert belief.covariance(none, none).shape == (0, 0)

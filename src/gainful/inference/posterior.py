@@ -34,7 +34,7 @@ from gainful.inference.quantiles import as_levels, require_level, tails
 from gainful.inference.sampled import Sampled
 from gainful.inference.sites import Sites
 from gainful.inference.solution import Inference, Solution, WarmStart, as_start, gaussian_evidence, transfer_sites
-from gainful.inference.solving import find_sites, method_for, warn_if_jittered, warn_if_unconverged
+from gainful.inference.solving import find_sites, method_for, says_again, warn_if_jittered, warn_if_unconverged
 from gainful.inference.sweep import cavity
 from gainful.inference.updating import (
     append_gaussian,
@@ -114,10 +114,17 @@ class Posterior:
 
     @property
     def convergence(self) -> Convergence:
-        """How inference ended: the engine's, where that fell short or nothing came after it."""
-        if self.behind is not None and (not self.behind.convergence or self.count == len(self.data)):
-            return self.behind.convergence
-        return self.solution.convergence
+        """How inference ended: the engine's, and of answers that came after it theirs as well."""
+        after = self.solution.convergence
+        if self.behind is None:
+            return after
+        before, later = self.behind.convergence, len(self.data) - self.count
+        if not before or not later:
+            return before
+        if not after or before.result is Result.EXACT:
+            return after
+        more = "one more answer" if later == 1 else f"{later} more answers"
+        return replace(before, note=f"{before.note}; then {more}, {after.message}")
 
     @property
     def sites(self) -> Sites:
@@ -385,6 +392,8 @@ class Posterior:
         if not len(more):
             return self
         if not len(self.data):
+            return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
+        if self.behind is not None and says_again(self.data.layout, more.layout):
             return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
         old, state, (mean, kernel) = self.layout, self._state, self.process
         if not old.size:

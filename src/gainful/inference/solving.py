@@ -15,10 +15,10 @@ from gainful.inference.engines.dense import Dense
 from gainful.inference.ep import EP
 from gainful.inference.exact import Exact
 from gainful.inference.solution import Inference, Solution, WarmStart
-from gainful.instruments.window import Window
 from gainful.kernels.base import Kernel
 from gainful.layout import Layout
 from gainful.means import Mean
+from gainful.numerics.rows import find_rows
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def find_sites(
     else:
         prior_mean = layout.pick(mean(layout.places))
         cov = layout.covariance(kernel.matrix(layout.places, layout.places)) if cov is None else cov
-    _require_possible(layout)
+    layout.require_possible()
     solution = method.solve(layout, prior_mean, cov, start)
     try:
         _require_consistent(solution)
@@ -65,19 +65,14 @@ def find_sites(
     return solution
 
 
-def _require_possible(layout: Layout) -> None:
-    """Windows without noise of one value must overlap."""
-    for term in layout.terms:
-        if isinstance(term.likelihood, Window):
-            low, high, noise = term.answers.T
-            empty = np.flatnonzero((noise == 0.0) & ~(low < high))
-            if empty.size:
-                i = int(empty[0])
-                raise NumericalError(
-                    "answers without noise contradict each other: of one value, some say that it is above "
-                    f"{low[i] + 0.0:.6g} and others that it is below {high[i] + 0.0:.6g}; give the instrument some "
-                    "noise, or remove the contradiction"
-                )
+def says_again(before: Layout, more: Layout) -> bool:
+    """Whether an answer without noise is about a value that another one bounds already: both are one answer then."""
+    for paired in (False, True):
+        known, places = before.hard_windows(paired)[1], more.hard_windows(paired)[1]
+        turned = known[:, ::-1] if paired else known[:0]
+        if len(places) and np.any(find_rows(places, np.concatenate([known, turned])) >= 0):
+            return True
+    return False
 
 
 def _require_consistent(solution: Solution) -> None:

@@ -138,7 +138,7 @@ def _root(K: Array) -> Array:
 
 def _among(W: csr_array, covariance: Array) -> Array:
     """w C wᵀ of each row w of W, (N,), all of which have as many entries."""
-    each = W.indices.reshape(W.shape[0], -1)
+    each = W.indices.reshape(W.shape[0], -1) if W.shape[0] else np.zeros((0, 1), dtype=W.indices.dtype)
     w = W.data.reshape(each.shape)
     return np.einsum("ni,nij,nj->n", w, covariance[each[:, :, None], each[:, None, :]], w, optimize=True)
 

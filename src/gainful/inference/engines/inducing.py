@@ -90,6 +90,7 @@ class Inducing:
         """What is believed about f after the answers of the layout."""
         require(layout.size > 0, "data", "one answer at least for Inducing()", "none", "without answers, use EP()")
         _require_single_values(layout)
+        layout.require_possible()
         before = start if isinstance(start, InducingBelief) else None
         basis = _basis(kernel, layout, self._places(kernel, layout, before))
         prior_mean = layout.pick(mean(layout.places))
