@@ -319,12 +319,29 @@ class Data:
         """
         if count >= len(self):
             return self
+        firsts = self._firsts()
+        return self._only(np.append(rng.choice(len(self), max(count - len(firsts), 0), replace=False), firsts))
+
+    def around(self, distances: NDArray[np.float64], count: int) -> Data:
+        """So many of the observations, those with the smallest of these distances (N,), in their order; all where there
+        are no more. The first of each instrument is always among them."""
+        if count >= len(self):
+            return self
+        firsts = self._firsts()
+        near = np.argpartition(distances, count)[: max(count - len(firsts), 0)]
+        return self._only(np.append(near, firsts))
+
+    def _firsts(self) -> list[int]:
+        """The first observation of each instrument."""
         firsts: dict[Instrument, int] = {}
         at = 0
         for batch in self.batches:
             firsts.setdefault(batch.instrument, at)
             at += len(batch)
-        chosen = np.union1d(rng.choice(len(self), max(count - len(firsts), 0), replace=False), list(firsts.values()))
+        return list(firsts.values())
+
+    def _only(self, numbers: NDArray[np.intp]) -> Data:
+        chosen = np.unique(numbers)
         out, start = [], 0
         for batch in self.batches:
             mine = chosen[(chosen >= start) & (chosen < start + len(batch))] - start

@@ -192,3 +192,18 @@ def test_a_search_that_goes_round_in_circles_ends_where_the_answers_are_explaine
 def test_what_is_chosen_in_the_same_way_again_is_not_searched_again(monkeypatch):
     _, begun = kept(monkeypatch, lambda part: np.zeros_like(part), lambda at: 0.0)
     assert begun == [8.0]
+
+
+@pytest.mark.parametrize("engine", [gf.SKI(over=[[0.0], [110.0]]), gf.Vecchia()])
+def test_what_is_small_among_all_answers_and_noise_among_few_of_them_is_found(monkeypatch, engine):
+    """Forty waves, a quarter of the variance, that a hundred readings do not show and 3200 do."""
+    for room, name in (("fit", "MANY"), ("fit", "FIRST"), ("staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.hyper.{room}"), name, 100)
+    monkeypatch.setattr(import_module("gainful.hyper.staged"), "_PART", 300)
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 110.0, (3200, 1))
+    f = np.sin(X[:, 0] / 7.0) + 0.4 * np.sin(2.3 * X[:, 0])
+    data = gf.Data().add(gf.Point(noise=0.3, name="lab"), X, f + 0.3 * rng.normal(size=3200))
+    found = gf.fit(gf.GP(gf.SE(5.0)), data, inference=engine)
+    assert found.values["lab.noise"] == pytest.approx(0.3, rel=0.05)
+    assert np.sqrt(np.mean((found.posterior.mean(X) - f) ** 2)) < 0.1

@@ -18,11 +18,11 @@ from gainful.beliefs.parts import Part, Parts
 from gainful.checks import as_rng, require_choice, require_kind
 from gainful.data import Data
 from gainful.hyper.climb import climb
-from gainful.hyper.fit import draw, fit, rougher
+from gainful.hyper.fit import draw, fit
 from gainful.hyper.integral import Mode, find_mode, loosened, spread_points, thinned
 from gainful.hyper.laplace import MGP, hyperposterior
 from gainful.hyper.nuts import nuts
-from gainful.hyper.problem import Problem
+from gainful.hyper.problem import Problem, rougher
 from gainful.hyper.staged import FIRST, MANY, climb_in_stages
 from gainful.hyper.unstated import Opened, open_up
 from gainful.inference.belief import Belief
@@ -170,7 +170,7 @@ def starts_of(problem: Problem, start: Belief | Posterior | None, model: int, rn
     and typical values."""
     cheap = can_be_settled(problem.data.layout)
     draws = [draw(problem, rng) for _ in range(_DRAWS if cheap else _DEAR_DRAWS)]
-    rough = rougher(problem) if cheap or problem.data.layout.gaussian else []
+    rough = rougher(problem, problem.theta) if cheap or problem.data.layout.gaussian else []
     tried = np.stack([problem.theta, *_earlier(problem, start, model), *draws, *rough])
     evidence, prior = loosened(problem, _ROUGH).log_densities(tried)
     best = int(np.argmax(evidence + prior))

@@ -14,7 +14,7 @@ from gainful.checks import as_rng, listed, numbers, require, require_count
 from gainful.data import Data
 from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.climb import Found, bounds_of, climb
-from gainful.hyper.problem import Problem
+from gainful.hyper.problem import Problem, rougher
 from gainful.hyper.staged import FIRST, MANY, climb_in_stages
 from gainful.inference.engines.base import Engine
 from gainful.inference.posterior import Posterior, solve
@@ -24,11 +24,10 @@ from gainful.parameters import natural, to_theta
 from gainful.priors import Flat, Prior, Uniform
 from gainful.process import Process
 
-__all__ = ["Fitted", "draw", "fit", "rougher"]
+__all__ = ["Fitted", "draw", "fit"]
 
 Array = NDArray[np.float64]
 
-_SHARES, _ALONE = (0.3, 0.1, 0.03), 0.1  # of lengthscales, all of them and one alone, where a search may begin as well
 _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the last
 
 
@@ -147,22 +146,10 @@ def _starts(problem: Problem, starts: int | ArrayLike, rng: np.random.Generator 
     return [given, *drawn, *(_rougher_start(problem) if drawn else [])]
 
 
-def rougher(problem: Problem) -> list[Array]:
-    """Where the gp is, with shorter lengthscales, all of them or one: what changes within a tenth of a lengthscale
-    looks like noise to longer ones, and a search that begins among these ends there."""
-    lengths = [i for i in problem.free if problem.slots[i].role == "length"]
-    shorter = [(lengths, share) for share in _SHARES] + [([i], _ALONE) for i in lengths if len(lengths) > 1]
-    found = []
-    for some, share in shorter if lengths else []:
-        found.append(problem.theta.copy())
-        found[-1][some] += np.log(share)
-    return found
-
-
 def _rougher_start(problem: Problem) -> list[Array]:
     """The most probable of these, if it is more so than where the gp is; of answers that are not numbers none is tried,
     as each would take an inference of its own."""
-    some = rougher(problem) if problem.data.layout.gaussian else []
+    some = rougher(problem, problem.theta) if problem.data.layout.gaussian else []
     if not some:
         return []
     few = problem.data if len(problem.data) <= FIRST else problem.data.thinned(FIRST, np.random.default_rng(0))

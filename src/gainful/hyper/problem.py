@@ -31,6 +31,7 @@ from gainful.process import Process
 
 Array = NDArray[np.float64]
 
+_SHARES, _ALONE = (0.3, 0.1, 0.03), 0.1  # of lengthscales, all of them and one alone, where a search may begin as well
 _EPS = float(np.finfo(float).eps)
 _ROUNDED = 0.02  # of a noise's variance: where rounding comes to that, the noise is small enough
 _SEEN = 1e-3  # of that; below, nothing is taken off
@@ -218,6 +219,18 @@ class Problem:
         found, gradient = self.evidence(theta, start)
         prior, prior_gradient = log_density_in_theta(self.priors, self.slots, theta)
         return found.value + prior, gradient + prior_gradient, found
+
+
+def rougher(problem: Problem, theta: Array) -> list[Array]:
+    """This theta with shorter lengthscales, all of them or one: what changes within a tenth of a lengthscale looks like
+    noise to longer ones, and a search that begins among these ends there."""
+    lengths = [i for i in problem.free if problem.slots[i].role == "length"]
+    shorter = [(lengths, share) for share in _SHARES] + [([i], _ALONE) for i in lengths if len(lengths) > 1]
+    found = []
+    for some, share in shorter if lengths else []:
+        found.append(theta.copy())
+        found[-1][some] += np.log(share)
+    return found
 
 
 def require_prior_names(gp: Process, instruments: Iterable[Instrument], priors: Iterable[str] | None = None) -> None:

@@ -3,6 +3,10 @@
 A value and a slope on all N answers can take a minute, so what is counted is how often they are asked for. From one
 stage to the next the search takes along how the density bends: by differences of slopes on the first answers, then as
 every point that was tried corrects it. What answers add to that grows with their number; what priors add stays.
+
+Few of many answers, drawn at random, are far apart: what is small among all of them looks like noise. So before answers
+are added, shorter lengthscales are tried on some that lie next to each other, and where they explain those better, the
+next stage goes from there as well.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.hyper.climb import Density, Found, climb, descend, units_of
-from gainful.hyper.problem import Problem
+from gainful.hyper.problem import Problem, rougher
 from gainful.hyper.progress import Stage, Stages
 from gainful.inference.engines.base import Choosing, Engine, Refinable
 from gainful.inference.engines.choosing import FEW
 from gainful.inference.engines.dense import Dense
+from gainful.inference.engines.metric import points_of
 from gainful.inference.engines.single import Single
+from gainful.inference.exact import Exact
 from gainful.inference.posterior import solve
 from gainful.inference.solution import Inference
 
@@ -33,6 +39,7 @@ _TIMES = 4  # as many answers in a stage as in the one before, at most
 _ENOUGH = 1e-6  # of log p(answers, theta): two steps that gain no more end the first stage
 _LEFT, _LAST = 0.3, 0.03  # nats to be gained, at which a later stage ends, and the last
 _STEPS = 40  # at most, in a later stage
+_PART = 1000  # answers next to each other, at most, on which shorter lengthscales are tried
 _APART = 0.02  # of a unit: slopes so far apart are differenced
 
 
@@ -49,6 +56,7 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
     found = climb(here, begins, _ENOUGH, stages.begin().steps, stages)[0]
     hessian = _curvature(here, found[1])
     for before, count in pairwise(counts):
+        closer = _closer(problem, found[1], rng)
         settled = replace(problem, inference=asked).settled(found[1]) if count == counts[-1] else problem
         if settled.inference != problem.inference:  # on as many answers again, as what is most probable is elsewhere
             problem = settled
@@ -59,7 +67,11 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
         here = _thinned(problem, count, rng)
         left = _LAST if count == counts[-1] else _LEFT
         inverse = _inverse(_grown(hessian, count / before))
-        found, inverse = descend(here, found[1], inverse, left, stages.begin().steps, stages)
+        ends = [descend(here, found[1], inverse, left, stages.begin().steps, stages)]
+        if closer is not None:
+            stages.again()
+            ends.append(descend(here, closer, inverse, left, _STEPS, stages))
+        found, inverse = max(ends, key=lambda end: end[0][0])
         hessian = _inverse(inverse)
     nearer = _refined(problem, asked, found[1])
     if nearer is not None:
@@ -67,6 +79,25 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
         stages.further(Stage(counts[-1], _STEPS, _cost(counts[-1], nearer)))
         found, _ = descend(problem, found[1], _inverse(hessian), _LAST, stages.begin().steps, stages)
     return problem, [found]
+
+
+def _closer(problem: Problem, theta: Array, rng: np.random.Generator) -> Array | None:
+    """Where a search ends among answers that lie next to each other, begun at shorter lengthscales; None where these
+    explain them no better than theta does, where answers are not numbers, or where there are too few to be a part."""
+    data, some = problem.data, rougher(problem, theta)
+    if not some or not data.layout.gaussian or len(data) <= _PART:
+        return None
+    gp, _ = problem.at(theta)
+    places = data.layout.places[data.layout.first[data.layout.starts[:-1]]]
+    points = points_of(gp.kernel, places)
+    distances = np.sum((points - points[rng.integers(len(points))]) ** 2, axis=1)
+    part = replace(problem, data=data.around(distances, _PART), inference=Exact())
+    evidence, prior = part.log_densities(np.stack([theta, *some]))
+    densities = evidence + prior
+    best = int(np.argmax(densities))
+    if not densities[best] > densities[0] + _LEFT:
+        return None
+    return climb(part, [some[best - 1][problem.free]], _ENOUGH, _STEPS)[0][1]
 
 
 def _counts(N: int) -> list[int]:

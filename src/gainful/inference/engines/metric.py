@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainful.kernels.base import Kernel
+from gainful.kernels.warped import Warped
 
-__all__ = ["Metric", "column_scales", "metric_of"]
+__all__ = ["Metric", "column_scales", "metric_of", "points_of"]
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,13 @@ def metric_of(kernel: Kernel, X: Array) -> Metric:
     room = max(_LEAST, (_ROOM - X.shape[1]) // max(len(several), 1))
     apart = {d: _distances(kernel, X, d, values, curves, scales) for d, values in several.items()}
     return Metric(scales, {d: (several[d], _points(apart[d], room)) for d in apart if apart[d].any()})
+
+
+def points_of(kernel: Kernel, X: Array) -> Array:
+    """The places as points in a kernel's own metric."""
+    if isinstance(kernel, Warped):
+        return points_of(kernel.base, kernel.coordinates(X))
+    return metric_of(kernel, X)(X)
 
 
 def _distances(kernel: Kernel, X: Array, d: int, values: Array, curves: Curves, scales: Array) -> Array:
