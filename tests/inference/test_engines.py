@@ -622,3 +622,37 @@ def test_no_places_have_no_predictions(engine):
     none = np.empty((0, 2))
     assert belief.mean(none).shape == belief.variance(none).shape == (0,)
     assert belief.covariance(none, none).shape == (0, 0)
+
+
+def test_what_is_smooth_under_noise_is_believed_exactly_after_a_search_by_neighbours(monkeypatch):
+    """Neighbours tell nearly all of a reading, and half of what there is to know of a place."""
+    for room, name in (("inference.engines.choosing", "FEW"), ("hyper.fit", "MANY"), ("hyper.staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.{room}"), name, 300)
+    rng, gp = np.random.default_rng(0), gf.GP(gf.SE((0.4, 0.6)))
+    X, Z = rng.uniform(size=(1200, 2)), rng.uniform(size=(200, 2))
+    smooth, rough = (np.sin(a * X[:, 0]) * np.cos(0.7 * a * X[:, 1]) for a in (6.0, 60.0))
+    data = gf.Data().add(gf.Point(noise=0.3, name="lab"), X, smooth + 0.3 * rng.normal(size=1200))
+    fitted, near = gf.fit(gp, data, starts=1), gf.fit(gp, data, starts=1, inference=gf.Vecchia())
+    assert near.posterior.behind.widened > 0.1
+    assert isinstance(fitted.posterior.behind, DenseBelief)
+    assert fitted.theta == pytest.approx(near.theta, abs=1e-9)
+    exact = near.gp.condition(near.data, inference=gf.Exact())
+    assert fitted.posterior.variance(Z) == pytest.approx(exact.variance(Z), rel=1e-8)
+    assert isinstance(near.gp.condition(near.data).behind, DenseBelief)
+    monkeypatch.setattr(import_module("gainful.inference.engines.choosing"), "_MODEST", 1000)
+    assert isinstance(near.gp.condition(near.data).behind, VecchiaBelief)
+    monkeypatch.undo()
+    rougher = gf.Data().add(gf.Point(noise=0.01, name="lab"), X, rough + 0.01 * rng.normal(size=1200))
+    belief = gf.GP(gf.Matern((0.1, 0.1), nu=0.5)).condition(rougher, inference=gf.Vecchia())
+    assert belief.behind.widened < 0.02
+
+
+def test_by_how_much_more_readings_would_narrow_predictions_is_what_they_do():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(700, 2))
+    data = gf.Data().add(gf.Point(0.3), X, np.sin(6.0 * X[:, 0]) + 0.3 * rng.normal(size=700))
+    kernel = gf.Matern((0.3, 0.5), nu=2.5)
+    few, many = (gf.GP(kernel).condition(data, inference=gf.Vecchia(10, nearest=each)) for each in (30, 120))
+    inside = X[np.all(np.abs(X - 0.5) < 0.4, axis=1)][:150] + 0.003
+    assert few.behind.widened == pytest.approx(np.mean(few.variance(inside) / many.variance(inside)) - 1.0, rel=0.25)
+    assert gf.GP(kernel).condition(data, inference=gf.Vecchia(10, nearest=700)).behind.widened == 0.0

@@ -16,7 +16,7 @@ from gainful.errors import ConvergenceWarning, InvalidInput
 from gainful.hyper.climb import Found, bounds_of, climb
 from gainful.hyper.problem import Problem, rougher
 from gainful.hyper.staged import FIRST, MANY, climb_in_stages
-from gainful.inference.engines.base import Engine
+from gainful.inference.engines.base import Choosing, Engine
 from gainful.inference.posterior import Posterior, solve
 from gainful.inference.solution import Inference
 from gainful.inference.solving import warn_if_jittered
@@ -103,10 +103,10 @@ def fit(
         return _finish(problem, [(value, problem.theta, True, "every parameter is fixed")])
     if len(problem.data) <= MANY:
         return _finish(problem, climb(problem, begins, _ENOUGH))
-    return _finish(*climb_in_stages(problem, begins, as_rng(rng)))
+    return _finish(*climb_in_stages(problem, begins, as_rng(rng)), problem.inference)
 
 
-def _finish(problem: Problem, found: list[Found]) -> Fitted:
+def _finish(problem: Problem, found: list[Found], asked: Inference | Engine | None = None) -> Fitted:
     value, theta, success, message = found[0]
     bounds = bounds_of(problem)
     at_end = [
@@ -121,6 +121,9 @@ def _finish(problem: Problem, found: list[Found]) -> Fitted:
         )
     gp, data = problem.at(theta)
     final = solve(gp.mean, gp.kernel, data, problem.inference)
+    if isinstance(asked, Choosing) and final.behind is not None:
+        closing = asked.closing(final.behind)
+        final = final if closing is None else solve(gp.mean, gp.kernel, data, closing)
     warn_if_jittered(final.jitter)
     converged = success and final.converged
     if not converged:

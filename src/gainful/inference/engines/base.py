@@ -110,6 +110,9 @@ class Choosing(Protocol):
 
     def chosen(self, mean: Mean, kernel: Kernel, layout: Layout) -> Engine: ...
 
+    def closing(self, belief: EngineBelief) -> Engine | None:
+        """Another one for what is believed where a search ended, if that is worth it."""
+
 
 @runtime_checkable
 class Bounded(Protocol):

@@ -3,8 +3,10 @@
 Numbers are taken exactly where that is worth it and there is memory for one array of N × N: 14,940 readings in eighteen
 dimensions take a minute, and are 560 nats and 4 % in their errors ahead of the best approximation. Often it is not
 worth it: each reading given its nearest neighbours (`Vecchia`) says by how much it falls short, and where that is next
-to nothing, rough functions and readings in few dimensions mostly, exact inference takes twenty times as long for the
-same predictions. A grid (`SKI`) would be nearer for smooth functions of one or two dimensions, but cannot predict
+to nothing, rough functions and readings in few dimensions mostly, a search by exact inference takes twenty times as
+long for the same predictions. What is smooth under noise is another matter: there the evidence lacks hardly anything,
+and yet its neighbours know a place half as well as all readings do. That takes one factorisation, after the search. A
+grid (`SKI`) would be nearer for smooth functions of one or two dimensions, but cannot predict
 beyond its edge, so that one has to ask for it. Other answers are taken through inducing points, by EP.
 """
 
@@ -26,6 +28,7 @@ __all__ = ["FEW", "Automatic", "comparable", "engine_for"]
 
 FEW = 4096  # rows of g up to which a posterior keeps whole matrices, and adds and removes answers in O(N²)
 _WORTH = 0.02  # nats that more neighbours would add for each reading: errors that are larger by a fiftieth
+_WIDER, _MODEST = 0.1, 10_000  # share of a variance that more neighbours would take off, for readings up to so many
 _SHARE = 0.6  # of the memory that is free: for one array of N × N
 
 
@@ -49,7 +52,9 @@ class Automatic:
 
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> EngineBelief:
         found = self._believed(mean, kernel, layout)
-        return Dense().believe(mean, kernel, layout) if found is None else found
+        if found is None or self.closing(found) is not None:
+            return Dense().believe(mean, kernel, layout)
+        return found
 
     @property
     def first(self) -> Engine:
@@ -67,6 +72,13 @@ class Automatic:
             return None
         exact = belief.falls_short(_WORTH) and _has_room(len(belief.readings.X))
         return Dense() if exact else belief.engine.refined(belief)
+
+    def closing(self, belief: EngineBelief) -> Engine | None:
+        """Exact inference, for what is believed after a search by neighbours, where these widen the belief."""
+        if not isinstance(belief, VecchiaBelief):
+            return None
+        N = len(belief.readings.X)
+        return Dense() if N <= _MODEST and _has_room(N) and not belief.widened <= _WIDER else None
 
     def _believed(self, mean: Mean, kernel: Kernel, layout: Layout) -> VecchiaBelief | None:
         """By neighbours; None where exact inference is worth what it takes."""

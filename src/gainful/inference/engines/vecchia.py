@@ -183,6 +183,22 @@ class VecchiaBelief:
         """Whether more neighbours would add more nats for each reading, or rounding leaves nothing to tell."""
         return not self.missing <= worth * len(self.sets.order)
 
+    @cached_property
+    def widened(self) -> float:
+        """By what share variances of f are larger than they would be if places were predicted from four times as many
+        readings, at some of the readings' places; NaN where rounding leaves nothing of a variance."""
+        N, most = len(self.sets.order), self.engine.predicted_from
+        if most >= N - 1:
+            return 0.0
+        some = np.random.default_rng(_SEED).permutation(N)[:_CHECKED]
+        found = self._search(self._metric(self._ready.columns.T[some]), min(_MORE * most + 1, N))
+        noise, ratios = self._ready.noise, []
+        for i, near in zip(some, found, strict=True):
+            others = near[near != i]
+            few, many = (self._left(i, others[:count]) - noise[i] for count in (most, len(others)))
+            ratios.append(few / many if many > _ROUNDING * self._ready.variance[i] else np.nan)
+        return float(np.mean(ratios)) - 1.0
+
     def _left(self, i: int, near: Indices) -> float:
         """The variance of the reading at a position given those at others; NaN where double precision has none."""
         ready, places = self._ready, self._ready.columns.T
