@@ -178,7 +178,7 @@ def test_where_no_step_is_proper_negative_precisions_are_given_up_and_then_the_a
     assert clipped.convergence.result is Result.CLIPPED
     assert clipped.log_evidence == pytest.approx(settled.log_evidence, abs=1e-9)  # these sites have none to give up
     monkeypatch.setattr(low_rank_ep, "first_to_end", lambda *a: None)
-    with pytest.raises(NumericalError, match="no step that leaves a proper belief"):
+    with pytest.raises(NumericalError, match="give their instrument some noise"):
         Inducing(20).believe(MEAN, KERNEL, layout)
 
 

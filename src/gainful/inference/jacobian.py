@@ -21,6 +21,8 @@ zero at the fixed point, so that steps remain quadratic, and s follows from t.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,26 +40,66 @@ _STEP = 1e-6  # of a cavity's spread, for differences: they err by about as much
 _WEAK = 1e-6  # of the belief's precision: a site below it follows the others and does not move them
 
 
+class Correlations(Protocol):
+    """Correlations of the rows with each other, zero on the diagonal, by their products."""
+
+    def times(self, v: Array) -> Array: ...
+
+    def squares_times(self, v: Array) -> Array:
+        """Of their squares, entry by entry."""
+
+
+@dataclass(frozen=True)
+class Full:
+    """Correlations and their squares, (n, n) each."""
+
+    values: Array
+    squares: Array
+
+    def times(self, v: Array) -> Array:
+        return matmul(self.values, v)
+
+    def squares_times(self, v: Array) -> Array:
+        return matmul(self.squares, v)
+
+
+@dataclass(frozen=True)
+class Factored:
+    """C = U Uᵀ but for its diagonal, with U (n, r): O(n r²) for a product with its squares."""
+
+    U: Array
+
+    @cached_property
+    def own(self) -> Array:
+        return np.einsum("ir,ir->i", self.U, self.U)
+
+    def times(self, v: Array) -> Array:
+        return matmul(self.U, matmul(self.U.T, v)) - self.own * v
+
+    def squares_times(self, v: Array) -> Array:
+        inside = matmul(self.U.T, v[:, None] * self.U)
+        return np.einsum("ir,ir->i", matmul(self.U, inside), self.U) - self.own**2 * v
+
+
 @dataclass(frozen=True)
 class FixedPointJacobian:
     """J = ∂G/∂θ at one belief, for rows that are neither Gaussian nor coupled, (n,) of them.
 
-    mean and sd of the rows; their correlations and these squared (n, n), zero on the diagonal; and the derivatives of
-    the updated t and s in D and A: t_from_mean, t_from_variance, s_from_variance.
+    mean and sd of the rows; their correlations; and the derivatives of the updated t and s in D and A: t_from_mean,
+    t_from_variance, s_from_variance.
     """
 
     mean: Array
     sd: Array
-    correlations: Array
-    squares: Array
+    correlations: Correlations
     t_from_mean: Array
     t_from_variance: Array
     s_from_variance: Array
 
     def times(self, tau: Array, nu: Array) -> tuple[Array, Array]:
         """J x: how the updated sites change when the sites change by x = (tau, nu)."""
-        by_variance = -matmul(self.squares, tau * self.sd**2)
-        by_mean = matmul(self.correlations, (nu - self.mean * tau) * self.sd)
+        by_variance = -self.correlations.squares_times(tau * self.sd**2)
+        by_mean = self.correlations.times((nu - self.mean * tau) * self.sd)
         t = self.t_from_mean * by_mean + self.t_from_variance * by_variance
         return self._from_units(t, self.s_from_variance * by_variance)
 
@@ -66,24 +108,48 @@ class FixedPointJacobian:
         s = (nu - self.mean * tau) * self.sd
 
         def apply(t: Array) -> Array:
-            by_variance = matmul(self.squares, t)  # −A
-            by_mean = matmul(self.correlations, self.s_from_variance * by_variance)  # −D
+            by_variance = self.correlations.squares_times(t)  # −A
+            by_mean = self.correlations.times(self.s_from_variance * by_variance)  # −D
             by_variance *= self.t_from_variance
             by_mean *= self.t_from_mean
             by_variance += by_mean
             by_variance += t
             return by_variance
 
-        t = gmres(apply, tau * self.sd**2 + self.t_from_mean * matmul(self.correlations, s), tolerance)
-        return self._from_units(t, s - self.s_from_variance * matmul(self.squares, t))
+        t = gmres(apply, tau * self.sd**2 + self.t_from_mean * self.correlations.times(s), tolerance)
+        return self._from_units(t, s - self.s_from_variance * self.correlations.squares_times(t))
 
     def _from_units(self, t: Array, s: Array) -> tuple[Array, Array]:
         tau = t / self.sd**2
         return tau, s / self.sd + self.mean * tau
 
 
+@dataclass(frozen=True)
+class Slopes:
+    """Of each row alone: its mean and sd (n,), and the derivatives of its updated t and s in D and A."""
+
+    mean: Array
+    sd: Array
+    t_from_mean: Array
+    t_from_variance: Array
+    s_from_variance: Array
+
+
 def jacobian(layout: Layout, state: Conditioned | Compressed, swept: Sweep) -> FixedPointJacobian | None:
     """The Jacobian at this belief, from a sweep there; None where sites are coupled, or a value is certain."""
+    found = slopes(layout, state, swept)
+    if found is None:
+        return None
+    values = state.correlations(layout.scalar_rows)
+    correlations = values if isinstance(values, Factored) else Full(values, values**2)
+    return FixedPointJacobian(
+        found.mean, found.sd, correlations, found.t_from_mean, found.t_from_variance, found.s_from_variance
+    )
+
+
+def slopes(layout: Layout, state: Conditioned | Compressed, swept: Sweep) -> Slopes | None:
+    """What the Jacobian has of each row, from a sweep at this belief; None where sites are coupled, or a value is
+    certain."""
     rows = layout.scalar_rows
     variance = state.variance[rows]
     if state.sites.blocks or not rows.size or not (np.all(variance > 0.0) and np.all(state.cavity_ratio[rows] > 0.0)):
@@ -96,12 +162,9 @@ def jacobian(layout: Layout, state: Conditioned | Compressed, swept: Sweep) -> F
     per_shrink = np.where(pulls, 1.0 / shrink**2, 0.0)
     a = third * per_shrink
     from_variance = (0.5 * fourth + pull * third) * per_shrink + off * a
-    correlations = state.correlations(rows)
-    return FixedPointJacobian(
+    return Slopes(
         mean,
         sd,
-        correlations,
-        correlations**2,
         t_from_mean=-(sd / spread) * a,
         t_from_variance=-from_variance,
         s_from_variance=(spread / sd) * (0.5 * a * shrink - (off + pull) * from_variance),

@@ -118,7 +118,8 @@ class Posterior:
         after = self.solution.convergence
         if self.behind is None:
             return after
-        before, later = self.behind.convergence, len(self.data) - self.count
+        before = getattr(self.behind, "told", None) or self.behind.convergence
+        later = len(self.data) - self.count
         if not before or not later:
             return before
         if not after or before.result is Result.EXACT:

@@ -30,6 +30,8 @@ from gainful.errors import InvalidInput, NumericalError
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.engines.base import EngineBelief, Gradient
 from gainful.inference.engines.low_rank_ep import LowRankBelief, condition_low_rank, settle
+from gainful.inference.engines.low_rank_response import LowRankResponse, doubt, respond_low_rank
+from gainful.inference.response import DOUBT
 from gainful.inference.sites import Sites
 from gainful.inference.solution import WarmStart, gaussian_sites, is_block, transfer_sites
 from gainful.instruments.base import Instrument
@@ -48,6 +50,7 @@ Rows = NDArray[np.intp]
 
 DEPENDENT = 1e-10  # of the largest prior variance: what is left of a point's own that makes it one of the others
 _HELD = 6  # arrays of (n, M) at a time, for each block of n rows
+_NEAR = 1e-3  # of a standard deviation
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _EPS = float(np.finfo(float).eps)
 
@@ -155,6 +158,36 @@ class InducingBelief:
         wide = Sites(old.precision / widened, old.shift / widened)
         return _bound(state, _misfit(condition_low_rank(wide, state.prior_mean, state.features, state.left)))
 
+    @cached_property
+    def response(self) -> LowRankResponse | None:
+        """By how much spreads are larger than those of EP's sites; None where it has little to correct, or cannot."""
+        return respond_low_rank(self.layout, self.state) if self.doubt >= DOUBT else None
+
+    @cached_property
+    def doubt(self) -> float:
+        """What EP's evidence lacks, in nats, by its leading correction."""
+        near = self.convergence.residual <= _NEAR  # moments need not be final for it
+        return doubt(self.layout, self.state) if near and not self.layout.gaussian else 0.0
+
+    @cached_property
+    def told(self) -> Convergence:
+        """How it went, with what it takes a second look to know: how far the evidence may be off, or the bands."""
+        more = ""
+        if self.layout.gaussian:
+            more = f"; the log evidence lies between {self.log_evidence:.6g} and {self.upper:.6g}"
+        elif self.doubt >= DOUBT and self.response is None:
+            more = f"; bands may be too narrow, as EP's evidence lacks about {self.doubt:.1g} nats"
+        return replace(self.convergence, note=self.convergence.note + more)
+
+    def _known(self, half: Array) -> Array:
+        """G with Cov[φᵀw] = Gᵀ G, for L⁻¹ k(U, x) (M, n)."""
+        known = self.state.half(half)
+        return known if self.response is None else self.response.half(known)
+
+    def _spread(self, known: Array) -> Array:
+        """The other half of it: L⁻ᵀ F G, (M, n)."""
+        return self.state.spread(known if self.response is None else self.response.spread(known))
+
     @property
     def points(self) -> Array:
         """The inducing points in use, (M, D), the most telling one first."""
@@ -181,7 +214,7 @@ class InducingBelief:
         def of(part: slice) -> Array:
             half = self._half(X[part])
             left = self.kernel.diag(X[part]) - np.einsum("mi,mi->i", half, half)
-            known = self.state.half(half)
+            known = self._known(half)
             # At an inducing point nothing is left, or what rounding makes of it.
             return np.maximum(left, 0.0) + np.einsum("mi,mi->i", known, known)
 
@@ -190,7 +223,7 @@ class InducingBelief:
     def covariance(self, X: Array, Z: Array) -> Array:
         """k(X, Z) − Φ_X Φ_Zᵀ + Φ_X B⁻¹ Φ_Zᵀ, (M, L)."""
         there = self._half(Z)
-        known = there - self.state.solve(there)
+        known = there - self._spread(self._known(there))
 
         def of(part: slice) -> Array:
             return self.kernel.matrix(X[part], Z) - matmul(self._half(X[part]).T, known)
@@ -203,7 +236,7 @@ class InducingBelief:
     def moving(self, prior: Callable[[Array], Array], rng: np.random.Generator) -> Callable[[Array], Array]:
         """x -> k(x, U) L⁻ᵀ (w − L⁻¹ (f₀(U) − m(U))) for a drawn f₀ and a w that is drawn from what is known of it."""
         drawn = prior(self.points) - self.prior_mean(self.points)
-        w = self.state.weights + self.state.spread(rng.standard_normal(len(self.points)))
+        w = self.state.weights + self._spread(rng.standard_normal((len(self.points), 1)))[:, 0]
         apart = w - _triangular(self.basis.lower, drawn[:, None])[:, 0]
         return lambda X: in_blocks(
             lambda part: matmul(self._half(X[part]).T, apart[:, None])[:, 0], len(X), _HELD * len(self.points)

@@ -14,7 +14,7 @@ A sweep costs one M-by-M factorisation and O(N M²): moments of single rows are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, cast
 
@@ -27,7 +27,9 @@ from gainful.inference.compressed import Compressed
 from gainful.inference.conditioned import Conditioned
 from gainful.inference.convergence import Convergence, Result
 from gainful.inference.damped import Damped
-from gainful.inference.iterations import Point, Problem, attainable, first_to_end
+from gainful.inference.iterations import Point, Problem, attainable, first_to_end, run
+from gainful.inference.jacobian import Factored
+from gainful.inference.newton import NEAR, Newton
 from gainful.inference.sites import Root, Sites
 from gainful.inference.solution import WarmStart, gaussian_evidence, starting_sites
 from gainful.inference.sweep import cavity
@@ -43,7 +45,12 @@ Array = NDArray[np.float64]
 _EPS = float(np.finfo(float).eps)
 _SQUARES_LOSE = 1e-7  # of an eigenvalue 1 of B, by rounding: beyond it B is not formed
 _MEMORY = 6  # past steps that Anderson mixes
+_DIRECTIONS = 1e-12  # of the largest eigenvalue of all correlations: directions with less
 _MANY = 100  # iterations after which moments that are still off by a standard deviation are an error
+_TOO_PRECISE = (
+    "so many answers so precise, this near to each other, are known better than double precision resolves: give their "
+    "instrument some noise, a hundredth of what varies for instance, or leave some out"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +72,8 @@ class LowRankBelief:
 
     @property
     def resolution(self) -> float:
-        """How well a moment can be matched: B's smallest eigenvalues, near 1, are known to eps·‖B‖."""
-        return 100.0 * _EPS * float(np.max(np.einsum("ij,ij->i", self.lower, self.lower), initial=1.0))
+        """How well moments can be matched: B's smallest eigenvalues, near 1, are known to eps·‖B‖ ≤ eps·tr(B)."""
+        return 100.0 * _EPS * max(float(np.einsum("ij,ij->", self.lower, self.lower)), 1.0)
 
     @cached_property
     def widened(self) -> Array:
@@ -133,6 +140,14 @@ class LowRankBelief:
     def cavity(self, rows: Rows) -> tuple[Array, Array]:
         """Mean and variance of g_i without site i, (n,) each."""
         return cavity(cast(Compressed, self), rows)
+
+    def correlations(self, rows: Rows) -> Factored:
+        """Correlations of these rows with each other, through the directions in which they differ."""
+        sd = np.sqrt(self.variance[rows])
+        U = self.half(self.features[rows].T).T / (self.widened[rows] * sd)[:, None]
+        values, directions = np.linalg.eigh(matmul(U.T, U))
+        kept = values > _DIRECTIONS * np.max(values, initial=0.0)
+        return Factored(matmul(U, np.ascontiguousarray(directions[:, kept])))
 
     def half(self, values: Array) -> Array:
         """L⁻¹ values, for values (M, n): valuesᵀ B⁻¹ values = halfᵀ half."""
@@ -229,8 +244,18 @@ def settle(
         # It has what the sweeps ask of a `Compressed`, by the same names.
         as_compressed = cast(Callable[[Sites], Compressed], condition)
         problem = Problem(layout, as_compressed, tolerance, max_iterations, clip_negative)
-        end = first_to_end((Damped(_MEMORY), Damped(0)), problem, starting_sites(begin, layout), 0)
-        return None if end is None else _settled(layout, end, tolerance, clip_negative)
+        newton, sites = Newton(), starting_sites(begin, layout)
+        sweeps = (Damped(_MEMORY, rescue=newton), Damped(0, rescue=newton))
+        if clip_negative:
+            sweeps = (Damped(_MEMORY), Damped(0))
+        end = first_to_end(sweeps if begin is None else (newton, *sweeps), problem, sites, 0)
+        if end is None:
+            return None
+        if tolerance < end.residual < NEAR and not clip_negative:  # sweeps may be on their way, and slow
+            more = replace(problem, max_iterations=end.iterations + max_iterations)
+            closer, info = run(newton, newton.init_at(more, end))
+            end = closer.point if info.result is Result.CONVERGED else end
+        return _settled(layout, end, tolerance, clip_negative)
 
     if start is not None:
         try:
@@ -241,7 +266,8 @@ def settle(
             return found
     found = follow(None, clip_negative=False) or follow(None, clip_negative=True)
     if found is None:
-        raise NumericalError(Result.IMPROPER.value)
+        concave = all(getattr(term.likelihood, "log_concave", False) for term in layout.terms)
+        raise NumericalError(_TOO_PRECISE if concave else Result.IMPROPER.value)
     return found
 
 
