@@ -348,3 +348,11 @@ def test_other_answers_no_noise_places_beyond_the_grids_and_bad_settings_are_ref
             SKIP(**wrong)
     with pytest.raises(gf.InvalidInput, match="over"):
         gp.condition(data, SKIP(over=[[0.0, 1.0, 2.0]]))
+
+
+def test_outputs_are_refused_by_what_they_are_and_not_by_the_corners_of_the_space():
+    space = gf.Space(gf.Real("x", 0.0, 1.0))
+    X = np.linspace(0.0, 1.0, 20)[:, None]
+    data = gf.Data().add(gf.Point(0.1, output="u"), X, X[:, 0]).add(gf.Point(0.1, output="v"), X, -X[:, 0])
+    with pytest.raises(gf.InvalidInput, match="one function of the space"):
+        gf.GP(space=space).condition(data, inference=gf.SKIP())

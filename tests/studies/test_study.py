@@ -148,6 +148,7 @@ WRONG = [
     ("most = 120", "", "limits[1], line 18", "at least one of them"),
     ('"./simulate"', '"./simulat"', "instruments.plant.command[1], line 23", "a program"),
     ('"./simulate"', '"./simulate", "{temp}"', "instruments.plant.command[2], line 23", "a dimension in braces"),
+    ('"./simulate"', '"./simulate", "{temp"', "instruments.plant.command[2], line 23", "braces in pairs"),
     ('"./simulate"', '"./simulate", "{rate}"', "instruments.plant.command, line 23", "{temperature} too"),
     ('["./simulate"]', '"./simulate"', "instruments.plant.command, line 23", "a list of words"),
     ('"./simulate"', '"./simulate", 3', "instruments.plant.command[2], line 23", "text"),

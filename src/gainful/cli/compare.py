@@ -56,7 +56,7 @@ def compare(
     pool: Annotated[int, typer.Option(help="Rows that can be asked about, at most; never more than half.")] = 200,
     test: Annotated[int, typer.Option(help="Rows that predictions are tested on, at most.")] = 300,
     splits: Annotated[int, typer.Option(help="Random splits into pool and test rows.")] = _ENOUGH,
-    seed: Annotated[int, typer.Option(help="Another seed gives other splits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives other splits.")] = 0,
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="Where to; out/compare/TABLE-COLUMN if not given.")
     ] = None,

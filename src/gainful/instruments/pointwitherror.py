@@ -67,8 +67,11 @@ class PointWithError(Instrument):
         y, error = pairs.T
         refuse(~(np.isfinite(y) & np.isfinite(error)), pairs, "finite numbers", "leave missing answers out")
         refuse(np.abs(y) > LARGEST, pairs, f"numbers up to {LARGEST:.0e}", "check the units")
-        small = (error != 0.0) & ~((error >= _SMALLEST) & (error <= LARGEST))
-        refuse(small, pairs, "a standard error that is positive, or 0", "give (value, standard error), in this order")
+        refuse(
+            error < 0.0, pairs, "a standard error that is positive, or 0", "give (value, standard error), in this order"
+        )
+        beyond = (error != 0.0) & ~((error >= _SMALLEST) & (error <= LARGEST))
+        refuse(beyond, pairs, f"standard errors from {_SMALLEST:.0e} to {LARGEST:.0e}, or 0", "check the units")
         return pairs
 
     def encode(self, answer: Any) -> list[float]:

@@ -17,7 +17,7 @@ from gainful.errors import shorten
 from gainful.studies.outcome import Outcome, last_of
 from gainful.studies.processes import Finished, Processes
 
-__all__ = ["Command", "placeholders", "read_answer"]
+__all__ = ["Command", "has_loose_brace", "placeholders", "read_answer"]
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -91,6 +91,15 @@ def placeholders(words: Sequence[str]) -> list[str]:
     ['temperature', 'a', 'b']
     """
     return [found[1] for word in words for found in _PLACEHOLDER.finditer(word) if found[1] is not None]
+
+
+def has_loose_brace(word: str) -> bool:
+    """Whether a brace stands alone.
+
+    >>> has_loose_brace("{t"), has_loose_brace("{t}{{}}")
+    (True, False)
+    """
+    return bool(re.search(r"[{}]", _PLACEHOLDER.sub("", word)))
 
 
 def read_answer(output: str, key: str | None) -> Outcome:

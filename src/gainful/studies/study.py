@@ -36,7 +36,7 @@ from gainful.checks import is_number
 from gainful.gp import GP
 from gainful.instruments import Binary, Count, Instrument, Interval, Ordinal, Point, StudentT
 from gainful.space import Places, Space
-from gainful.studies.command import Command, placeholders
+from gainful.studies.command import Command, has_loose_brace, placeholders
 from gainful.studies.model import default_goal, default_model
 from gainful.studies.outcome import last_of
 from gainful.studies.spaces import read_space
@@ -218,6 +218,9 @@ def _words(table: Table, space: Places, folder: Path) -> tuple[tuple[str, ...], 
             if name not in space.names:
                 expected = f"a dimension in braces, one of {', '.join(space.names)}"
                 table.refuse(["command", i], expected, f"{{{name}}}", "for braces themselves write {{ and }}")
+        for word in words:
+            if has_loose_brace(word):
+                table.refuse(["command", i], "braces in pairs", word, "for braces themselves write {{ and }}")
     whole = getattr(space, "whole", space)
     varying = [d.name for d in whole.single if d.low < d.high] if isinstance(whole, Space) else list(space.names)
     left_out = [name for name in varying if name not in used]

@@ -46,6 +46,7 @@ _EPS = float(np.finfo(float).eps)
 _SQUARES_LOSE = 1e-7  # of an eigenvalue 1 of B, by rounding: beyond it B is not formed
 _MEMORY = 6  # past steps that Anderson mixes
 _DIRECTIONS = 1e-12  # of the largest eigenvalue of all correlations: directions with less
+_PRODUCT = 2e9  # multiplications for a product with the Jacobian, of which Newton's steps take dozens, at most
 _MANY = 100  # iterations after which moments that are still off by a standard deviation are an error
 _TOO_PRECISE = (
     "so many answers so precise, this near to each other, are known better than double precision resolves: give their "
@@ -244,14 +245,14 @@ def settle(
         # It has what the sweeps ask of a `Compressed`, by the same names.
         as_compressed = cast(Callable[[Sites], Compressed], condition)
         problem = Problem(layout, as_compressed, tolerance, max_iterations, clip_negative)
-        newton, sites = Newton(), starting_sites(begin, layout)
+        affordable = features.size * features.shape[1] <= _PRODUCT and not clip_negative
+        newton = Newton() if affordable else None
         sweeps = (Damped(_MEMORY, rescue=newton), Damped(0, rescue=newton))
-        if clip_negative:
-            sweeps = (Damped(_MEMORY), Damped(0))
-        end = first_to_end(sweeps if begin is None else (newton, *sweeps), problem, sites, 0)
+        ways = sweeps if begin is None or newton is None else (newton, *sweeps)
+        end = first_to_end(ways, problem, starting_sites(begin, layout), 0)
         if end is None:
             return None
-        if tolerance < end.residual < NEAR and not clip_negative:  # sweeps may be on their way, and slow
+        if newton is not None and tolerance < end.residual < NEAR:  # sweeps may be on their way, and slow
             more = replace(problem, max_iterations=end.iterations + max_iterations)
             closer, info = run(newton, newton.init_at(more, end))
             end = closer.point if info.result is Result.CONVERGED else end

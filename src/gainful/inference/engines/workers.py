@@ -42,6 +42,8 @@ class Tasks:
 
     def submit(self, function: Callable[..., Any], *given: Any, row: int, order: float = 0.0) -> Any:
         """A future of function(*given), in which futures stand for their results; lower `order` goes first."""
+        if self.client.status == "closed":
+            raise GainfulError("the Dask client that this belief is worked out by is closed: open one, condition again")
         future = self.client.submit(
             function,
             *given,
