@@ -76,7 +76,7 @@ class SKIP:
     def believe(self, mean: Mean, kernel: Kernel, layout: Layout, start: EngineBelief | None = None) -> KrylovBelief:
         readings = read(self, mean, layout)
         X, D = readings.X, readings.X.shape[1]
-        if self.over is not None and np.shape(self.over)[1] == D - 1:  # the corners of a space, of which there are several
+        if self.over is not None and np.shape(self.over)[1] == D - 1:  # corners of a space
             expected, remedy = "one function of the space for SKIP()", "Vecchia(), Inducing() or Iterative() take any"
             raise InvalidInput("inference", expected, "several outputs, or too few columns in `over`", remedy)
         every = X if self.over is None else np.concatenate([X, finite_table("over", self.over, D)])
