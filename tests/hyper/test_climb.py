@@ -145,7 +145,7 @@ def test_neighbours_and_points_are_chosen_by_what_was_found_not_by_where_a_searc
     there = descend(given, exact.theta, np.eye(len(given.free)), 0.03, 40)[0][0]
     found = gf.fit(gp, data, starts=1, inference=engine)
     assert found.converged
-    assert found.log_density > there - (1.0 if isinstance(engine, gf.Vecchia) else 30.0)
+    assert found.log_density > there - (3.0 if isinstance(engine, gf.Vecchia) else 30.0)
     assert found.log_density == pytest.approx(given.log_density(found.theta)[0], abs=0.5)
 
 
@@ -166,7 +166,7 @@ def kept(monkeypatch, optimum, height):
     module, given, begun = import_module("gainful.hyper.climb"), problem(), []
     monkeypatch.setattr(module, "Density", lambda _: Keeping(optimum, height))
 
-    def search(density, begin):
+    def search(density, begin, _):
         begun.append(float(begin[0]))
         density(begin)
         theta = given.theta.copy()

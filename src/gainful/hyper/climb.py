@@ -42,6 +42,7 @@ _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the sam
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 _RAISED, _RAISE = 8, 1.0  # how often, and by how much in theta, a noise is raised where a search cannot begin
 _SAME = 1e-9  # of an evidence: an engine has chosen the same again
+_UNSEEN = 1e-4  # nats for each answer: a deviation that is off by a ten-thousandth
 _CHOICES = 8  # at most, of what an engine keeps to in a search
 _MEASURED = 20.0  # a box is ten standard deviations of the prior either way; one of them is the unit
 
@@ -112,7 +113,7 @@ def _search(
     A start that slows down below `best`, what another has reached, is not followed to the end.
     """
 
-    def search(density: Density, begin: Array) -> Found:
+    def search(density: Density, begin: Array, _: float) -> Found:
         return _search_once(density, begin, best, satisfied, most, stages)
 
     def enough(value: float) -> float:
@@ -124,19 +125,20 @@ def _search(
 
 def _afresh(
     problem: Problem,
-    search: Callable[[Density, Array], Found],
+    search: Callable[[Density, Array, float], Found],
     begin: Array,
     enough: Callable[[float], float],
     stages: Stages | None,
 ) -> Found:
     """A search, and where an engine keeps to what it chose at its beginning, more of them, each from the end of the one
-    before: until there is hardly more to be gained, or what is chosen at an end explains the answers no better."""
-    density = Density(problem)
-    found, best = search(density, begin), None
+    before: until there is hardly more to be gained, or what is chosen at an end explains the answers no better. What
+    would be seen in no prediction is not looked for."""
+    density, unseen = Density(problem), _UNSEEN * len(problem.data)
+    found, best = search(density, begin, 0.0), None
     for _ in range(_CHOICES if density.keeps else 0):
         density = Density(problem)
         kept, value = found[0], -density(found[1][problem.free])[0]
-        worth = max(enough(value), density.error)
+        worth = max(enough(value), density.error, unseen)
         found = (value, *found[1:])
         if abs(value - kept) <= max(_SAME * abs(value), density.error):
             return found
@@ -145,7 +147,7 @@ def _afresh(
         best = found
         if stages is not None:
             stages.again()
-        found = search(density, found[1][problem.free])
+        found = search(density, found[1][problem.free], unseen)
         if found[0] - value <= worth:
             return found
     return found if best is None else best
@@ -212,9 +214,9 @@ def descend(
     the evidence may be off. `inverse` is about the inverse curvature there, in units of `units_of`; the one at the end
     is returned as well."""
 
-    def search(density: Density, begin: Array) -> Found:
+    def search(density: Density, begin: Array, unseen: float) -> Found:
         nonlocal inverse
-        found, inverse = _descend_once(density, begin, inverse, left, most, stages)
+        found, inverse = _descend_once(density, begin, inverse, max(left, unseen), most, stages)
         return found
 
     low, high = np.array(bounds_of(problem)).T
