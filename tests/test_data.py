@@ -65,3 +65,18 @@ def test_instruments_that_became_equal_lose_no_answers():
     post = post.condition(gf.Data().add(gf.Point(0.3), [[2.0]], [3.0]))
     cold = gf.GP(gf.SE()).condition(gf.Data().add(gf.Point(0.3), [[0.0], [1.0], [2.0]], [1.0, 2.0, 3.0]))
     assert post.log_evidence == pytest.approx(cold.log_evidence, abs=1e-12)
+
+
+def test_around_are_the_nearest_and_the_first_of_each_instrument():
+    rng = np.random.default_rng(0)
+    data = gf.Data()
+    for name in "abcdefgh":
+        data = data.add(gf.Point(0.1, name=name), rng.uniform(size=(10, 1)), np.zeros(10))
+    for seed in range(20):
+        distances = np.random.default_rng(seed).uniform(size=80)
+        some = data.around(distances, 25)
+        nearest = np.argsort(distances)[:17]
+        chosen = np.union1d(nearest, np.arange(0, 80, 10))
+        np.testing.assert_array_equal(some.layout.places, data.layout.places[chosen])
+        assert len(some) == len(chosen)
+    assert data.around(distances, 80) is data

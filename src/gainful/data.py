@@ -328,7 +328,8 @@ class Data:
         if count >= len(self):
             return self
         firsts = self._firsts()
-        near = np.argpartition(distances, count)[: max(count - len(firsts), 0)]
+        left = max(count - len(firsts), 0)
+        near = np.argpartition(distances, left)[:left]
         return self._only(np.append(near, firsts))
 
     def _firsts(self) -> list[int]:

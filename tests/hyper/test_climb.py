@@ -207,3 +207,19 @@ def test_what_is_small_among_all_answers_and_noise_among_few_of_them_is_found(mo
     found = gf.fit(gf.GP(gf.SE(5.0)), data, inference=engine)
     assert found.values["lab.noise"] == pytest.approx(0.3, rel=0.05)
     assert np.sqrt(np.mean((found.posterior.mean(X) - f) ** 2)) < 0.1
+
+
+def test_where_an_engine_can_choose_nothing_at_an_end_the_search_keeps_what_it_has(monkeypatch):
+    found, begun = kept(monkeypatch, lambda part: 0.25 * part, lambda at: -np.inf if at[0] < 1.0 else 0.0)
+    assert begun == [8.0]
+    assert np.isfinite(found[0])
+
+
+def test_what_an_engine_refuses_to_begin_with_does_not_end_a_fit(monkeypatch):
+    for room, name in (("fit", "MANY"), ("fit", "FIRST"), ("staged", "FIRST")):
+        monkeypatch.setattr(import_module(f"gainful.hyper.{room}"), name, 100)
+    staged = import_module("gainful.hyper.staged")
+    gp, data = uneven(300)
+    plain = gf.fit(gp, data, starts=1, inference=gf.Inducing(30))
+    monkeypatch.setattr(staged, "_closer", lambda problem, theta, rng: np.full_like(theta, np.nan))
+    assert gf.fit(gp, data, starts=1, inference=gf.Inducing(30)).log_density > plain.log_density - 50.0

@@ -656,3 +656,14 @@ def test_by_how_much_more_readings_would_narrow_predictions_is_what_they_do():
     inside = X[np.all(np.abs(X - 0.5) < 0.4, axis=1)][:150] + 0.003
     assert few.behind.widened == pytest.approx(np.mean(few.variance(inside) / many.variance(inside)) - 1.0, rel=0.25)
     assert gf.GP(kernel).condition(data, inference=gf.Vecchia(10, nearest=700)).behind.widened == 0.0
+
+
+def test_a_pending_answer_without_noise_where_one_is_known_forgets_nothing_behind_an_engine():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 3.0, (60, 1))
+    sign = gf.Ordinal([0.0], noise=0.0)
+    gp, data = gf.GP(gf.SE(0.3)), gf.Data().add(sign, X, 1 + (np.sin(4.0 * X[:, 0]) > 0.0))
+    through, dense = gp.condition(data, inference=gf.Inducing(60)), gp.condition(data)
+    ours, theirs = (fantasize(each, [gf.Query(sign, X[0])]) for each in (through, dense))
+    assert ours.mean(X[:9]) == pytest.approx(theirs.mean(X[:9]), abs=1e-3)
+    assert np.all(ours.variance(X[:9]) <= through.variance(X[:9]) * (1.0 + 1e-9))

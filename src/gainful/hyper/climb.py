@@ -94,7 +94,8 @@ def climb(
     problem: Problem, begins: Iterable[Array], enough: float, most: int = 200, stages: Stages | None = None
 ) -> list[Found]:  # fmt: skip
     """Where the searches from each of these free parts of theta end, best first; two steps that gain no more than
-    `enough`, relative to log p(answers, theta), are the last, or so many. `stages` is told of every step."""
+    `enough`, relative to log p(answers, theta), are the last, or so many, for each choice of an engine. `stages` is
+    told of every step."""
     found: list[Found] = []
     for start in begins:
         best = max((each[0] for each in found), default=-np.inf)
@@ -138,6 +139,8 @@ def _afresh(
     for _ in range(_CHOICES if density.keeps else 0):
         density = Density(problem)
         kept, value = found[0], -density(found[1][problem.free])[0]
+        if not np.isfinite(value):  # the engine can choose nothing there
+            return found if best is None else best
         worth = max(enough(value), density.error, unseen)
         found = (value, *found[1:])
         if abs(value - kept) <= max(_SAME * abs(value), density.error):
@@ -210,9 +213,9 @@ def _search_once(
 def descend(
     problem: Problem, theta: Array, inverse: Array, left: float, most: int, stages: Stages | None = None
 ) -> tuple[Found, Array]:  # fmt: skip
-    """The search from one theta on, by so many steps at most, until no more than `left` nats are to be gained, or than
-    the evidence may be off. `inverse` is about the inverse curvature there, in units of `units_of`; the one at the end
-    is returned as well."""
+    """The search from one theta on, by so many steps at most for each choice of an engine, until no more than `left`
+    nats are to be gained, or than the evidence may be off. `inverse` is about the inverse curvature there, in units of
+    `units_of`; the one at the end is returned as well."""
 
     def search(density: Density, begin: Array, unseen: float) -> Found:
         nonlocal inverse
@@ -232,11 +235,13 @@ def _descend_once(
     low, high = np.array(bounds_of(problem)).T
     box = Box(low / unit, high / unit, np.ones_like(unit))
 
+    first = begin / unit
+
     def function(z: Array) -> tuple[float, Array]:
-        value, slope = density(z * unit)
+        value, slope = density(begin if np.array_equal(z, first) else z * unit)  # to the last bit: it is known there
         return value, slope * unit
 
-    state = quasi_newton.init(function, begin / unit, inverse)
+    state = quasi_newton.init(function, first, inverse)
     noises = np.flatnonzero(np.isin(problem.free, list(problem.learned_noises)))
     for _ in range(_RAISED if len(noises) else 0):
         if np.isfinite(state.value):

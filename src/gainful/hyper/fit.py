@@ -35,8 +35,10 @@ _ENOUGH = 2e-9  # of log p(answers, theta): two steps that gain no more are the 
 class Fitted:
     """A gp and data at their most probable hyperparameters, the posterior there, and how the search went.
 
-    `theta` and `names` cover the gp's parameters and then the instruments'. `log_density` is log p(answers, theta),
-    what was maximised; `tried` its value at the end of each start (−inf where a start failed), best first.
+    Where the engine was chosen for you, what is believed may be exact after a search by neighbours: `log_density` is by
+    `problem.inference`, `log_evidence` by the posterior's. `theta` and `names` cover the gp's parameters and then the
+    instruments'. `log_density` is log p(answers, theta), what was maximised; `tried` its value at the end of each start
+    (−inf where a start failed), best first.
     """
 
     problem: Problem

@@ -54,7 +54,8 @@ class Problem:
         if not isinstance(gp, Process):
             raise InvalidInput("gp", "a GP such as GP(SE())", gp, "put the kernel into a GP first")
         data = gp.fitting(data)
-        data.layout.require_possible()
+        if not any(each.size for each in data.instruments if not each.gaussian):  # others may be possible
+            data.layout.require_possible()
         method = method_for(data.layout, reaching(inference, gp.space))
         if isinstance(method, Bounded):  # a search begins with few of them, and would take an hour to come to all
             method.require_room(data.layout.size)

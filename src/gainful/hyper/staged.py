@@ -12,12 +12,14 @@ next stage goes from there as well.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainful.errors import InvalidInput, NumericalError
 from gainful.hyper.climb import Density, Found, climb, descend, units_of
 from gainful.hyper.problem import Problem, rougher
 from gainful.hyper.progress import Stage, Stages
@@ -71,7 +73,8 @@ def climb_in_stages(problem: Problem, begins: Iterable[Array], rng: np.random.Ge
         ends = [descend(here, found[1], inverse, left, stages.begin().steps, stages)]
         if closer is not None:
             stages.again()
-            ends.append(descend(here, closer, inverse, left, _STEPS, stages))
+            with suppress(NumericalError):  # an engine may refuse what is so rough
+                ends.append(descend(here, closer, inverse, left, _STEPS, stages))
         found, inverse = max(ends, key=lambda end: end[0][0])
         hessian = _inverse(inverse)
     nearer = _refined(problem, asked, found[1])
@@ -90,9 +93,13 @@ def _closer(problem: Problem, theta: Array, rng: np.random.Generator) -> Array |
         return None
     gp, _ = problem.at(theta)
     places = data.layout.places[data.layout.first[data.layout.starts[:-1]]]
-    points = points_of(gp.kernel, places)
+    try:
+        points = points_of(gp.kernel, places)
+    except InvalidInput:  # a kernel of one's own that has levels, and does not say so
+        return None
     distances = np.sum((points - points[rng.integers(len(points))]) ** 2, axis=1)
-    part = replace(problem, data=data.around(distances, _PART), inference=Exact())
+    same = dict(zip(problem.names, problem.priors, strict=True))  # by default they follow from the data
+    part = replace(problem, data=data.around(distances, _PART), given=same, inference=Exact())
     evidence, prior = part.log_densities(np.stack([theta, *some]))
     densities = evidence + prior
     best = int(np.argmax(densities))

@@ -110,16 +110,19 @@ class Posterior:
     @property
     def converged(self) -> bool:
         """Whether inference reached its fixed point; `convergence` says what happened."""
-        return self.convergence.converged
+        return self._went(None if self.behind is None else self.behind.convergence).converged
 
     @property
     def convergence(self) -> Convergence:
         """How inference ended: the engine's, and of answers that came after it theirs as well."""
-        after = self.solution.convergence
-        if self.behind is None:
+        told = getattr(self.behind, "told", None)  # some take a second look to know how far off they are
+        return self._went(getattr(self.behind, "convergence", None) if told is None else told)
+
+    def _went(self, before: Convergence | None) -> Convergence:
+        """How inference ended, where the engine's went so."""
+        after, later = self.solution.convergence, len(self.data) - self.count
+        if before is None:
             return after
-        before = getattr(self.behind, "told", None) or self.behind.convergence
-        later = len(self.data) - self.count
         if not before or not later:
             return before
         if not after or before.result is Result.EXACT:
@@ -394,7 +397,7 @@ class Posterior:
             return self
         if not len(self.data):
             return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
-        if self.behind is not None and says_again(self.data.layout, more.layout):
+        if isinstance(self.inference, Engine) and self.count and says_again(self.data.layout, more.layout):
             return warn_about(solve(self.prior_mean, self.kernel, data, self.inference))
         old, state, (mean, kernel) = self.layout, self._state, self.process
         if not old.size:
@@ -502,5 +505,6 @@ def _process(mean: Mean, kernel: Kernel, data: Data, behind: EngineBelief | None
 def warn_about(found: Posterior) -> Posterior:
     """The posterior, after a warning if jitter was needed or the iteration fell short."""
     warn_if_jittered(found.jitter)
-    warn_if_unconverged(found.convergence)
+    if not found.converged:
+        warn_if_unconverged(found.convergence)
     return found

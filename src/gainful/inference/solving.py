@@ -68,9 +68,12 @@ def find_sites(
 def says_again(before: Layout, more: Layout) -> bool:
     """Whether an answer without noise is about a value that another one bounds already: both are one answer then."""
     for paired in (False, True):
-        known, places = before.hard_windows(paired)[1], more.hard_windows(paired)[1]
+        places = more.hard_windows(paired)[1]
+        if not len(places):
+            continue
+        known = before.hard_windows(paired)[1]
         turned = known[:, ::-1] if paired else known[:0]
-        if len(places) and np.any(find_rows(places, np.concatenate([known, turned])) >= 0):
+        if np.any(find_rows(places, np.concatenate([known, turned])) >= 0):
             return True
     return False
 

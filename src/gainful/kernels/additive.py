@@ -136,6 +136,10 @@ class Additive(Kernel):
     def seen_together(self, columns: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(columns[c] for d in term for c in self._columns[d]) for term in self.terms)
 
+    def between(self, columns: tuple[int, ...]) -> frozenset[int]:
+        lengths = {d for term in self.terms for d in term} - set(self.categories)
+        return frozenset(columns[c] for d in lengths for c in self._columns[d])
+
     def touching(self, columns: AbstractSet[int]) -> Kernel | None:
         chosen = [g for g, term in enumerate(self.terms) if any(c in columns for d in term for c in self._columns[d])]
         if not chosen:

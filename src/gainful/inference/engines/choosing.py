@@ -6,8 +6,8 @@ worth it: each reading given its nearest neighbours (`Vecchia`) says by how much
 to nothing, rough functions and readings in few dimensions mostly, a search by exact inference takes twenty times as
 long for the same predictions. What is smooth under noise is another matter: there the evidence lacks hardly anything,
 and yet its neighbours know a place half as well as all readings do. That takes one factorisation, after the search. A
-grid (`SKI`) would be nearer for smooth functions of one or two dimensions, but cannot predict
-beyond its edge, so that one has to ask for it. Other answers are taken through inducing points, by EP.
+grid (`SKI`) would be nearer for smooth functions of one or two dimensions, but cannot predict beyond its edge, so that
+one has to ask for it. Other answers are taken through inducing points, by EP.
 """
 
 from __future__ import annotations

@@ -176,7 +176,8 @@ class InducingBelief:
         if self.layout.gaussian:
             more = f"; the log evidence lies between {self.log_evidence:.6g} and {self.upper:.6g}"
         elif self.doubt >= DOUBT and self.response is None:
-            more = f"; bands may be too narrow, as EP's evidence lacks about {self.doubt:.1g} nats"
+            lacks = f"about {self.doubt:.1g} nats" if np.isfinite(self.doubt) else "an unknown amount"
+            more = f"; bands may be too narrow, as EP's evidence lacks {lacks}"
         return replace(self.convergence, note=self.convergence.note + more)
 
     def _known(self, half: Array) -> Array:
@@ -209,7 +210,7 @@ class InducingBelief:
         return in_blocks(of, len(X), _HELD * len(self.points))
 
     def variance(self, X: Array) -> Array:
-        """k(x, x) − ‖φ‖² + φᵀ B⁻¹ φ, φ = L⁻¹ k(U, x)."""
+        """k(x, x) − ‖φ‖² + φᵀ B⁻¹ φ, φ = L⁻¹ k(U, x), with Cov[w] by linear response in the place of B⁻¹."""
 
         def of(part: slice) -> Array:
             half = self._half(X[part])
@@ -221,7 +222,7 @@ class InducingBelief:
         return in_blocks(of, len(X), _HELD * len(self.points))
 
     def covariance(self, X: Array, Z: Array) -> Array:
-        """k(X, Z) − Φ_X Φ_Zᵀ + Φ_X B⁻¹ Φ_Zᵀ, (M, L)."""
+        """k(X, Z) − Φ_X Φ_Zᵀ + Φ_X Cov[w] Φ_Zᵀ, (M, L)."""
         there = self._half(Z)
         known = there - self._spread(self._known(there))
 

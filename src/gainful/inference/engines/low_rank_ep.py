@@ -8,7 +8,8 @@ covariance that M inducing points explain and λ what they leave of each varianc
 
     τ̃ = τ/(1 + λτ),   ν̃ = (ν − τ m)/(1 + λτ),   B = I + Φᵀ diag(τ̃) Φ,   w ~ N(B⁻¹ Φᵀ ν̃, B⁻¹)
 
-A sweep costs one M-by-M factorisation and O(N M²): moments of single rows are all that it asks for.
+A sweep costs one M-by-M factorisation and O(N M²), for the moments of single rows; so does a product with the Jacobian,
+of which Newton's steps take dozens where sweeps are slow to end.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class LowRankBelief:
         return np.asarray(blas.dtrsm(1.0, self.lower, np.asfortranarray(values), lower=1))
 
     def spread(self, values: Array) -> Array:
-        """L⁻ᵀ values, for values (M,): of covariance B⁻¹ where they are independent and of variance one."""
+        """L⁻ᵀ values, for values (M,) or (M, n): of covariance B⁻¹ where they are independent and of variance one."""
         return np.asarray(lapack.dtrtrs(self.lower, values, lower=1, trans=1)[0]) if values.size else values
 
     def solve(self, values: Array) -> Array:
@@ -236,7 +237,8 @@ def settle(
     start: WarmStart | None = None,
 ) -> Settled:
     """EP's fixed point for g ~ N(mean, Φ Φᵀ + diag(λ)): accelerated sweeps, then plain damped ones, from the start's
-    sites first; where no step leaves a proper belief, sweeps whose sites are kept from a negative precision."""
+    sites first, and Newton's steps where these are affordable; where no step leaves a proper belief, sweeps whose sites
+    are kept from a negative precision."""
 
     def condition(sites: Sites) -> LowRankBelief:
         return condition_low_rank(sites, mean, features, left)

@@ -23,8 +23,10 @@ from gainful.inference.engines.low_rank_ep import LowRankBelief
 from gainful.inference.jacobian import Slopes, slopes
 from gainful.inference.response import LEAST, Shapes, is_steady, shapes_of, weights
 from gainful.inference.sweep import Sweep, sweep
+from gainful.instruments.base import Rows
 from gainful.layout import Layout
 from gainful.numerics.blas import matmul
+from gainful.numerics.memory import blocks
 
 __all__ = ["LowRankResponse", "doubt", "respond_low_rank"]
 
@@ -32,7 +34,7 @@ Array = NDArray[np.float64]
 
 _FEW = 2000  # rows whose system is solved as it is
 _PAIRS, _WORK = 3000, 1e11  # pairs of directions, and what rows times their square may be, at most
-_LEFT_OUT = 1e-3  # of the sum of the correlations' squares: directions with less
+_LEFT_OUT = 1e-3  # of the root of the sum of the correlations' squares: directions with less
 _CORRELATED = 4000  # rows whose correlations tell what the evidence lacks
 _VANISHING = 1e-8  # of a row's own share in the system
 
@@ -120,8 +122,8 @@ def _seen(layout: Layout, state: LowRankBelief) -> tuple[Sweep, Slopes, Array] |
     by = slopes(layout, cast(Compressed, state), swept)
     if by is None:
         return None
-    U = state.half(state.features[rows].T).T / (state.widened[rows] * by.sd)[:, None]
-    return swept, by, np.ascontiguousarray(U)
+    U = np.ascontiguousarray(state.half(state.features[rows].T).T / (state.widened[rows] * by.sd)[:, None])
+    return (swept, by, U) if np.all(np.isfinite(U)) else None
 
 
 def _inside(U: Array, by: Slopes) -> Array | None:
@@ -133,20 +135,43 @@ def _inside(U: Array, by: Slopes) -> Array | None:
     """
     p, q, r = by.t_from_mean, by.t_from_variance, by.s_from_variance
     left, right = np.triu_indices(U.shape[1])
-    V = U[:, left] * U[:, right] * np.where(left == right, 1.0, np.sqrt(2.0))
+    twice = np.where(left == right, 1.0, np.sqrt(2.0))
     squares = np.einsum("ir,ir->i", U, U)
     a, own = q - p * r * squares, squares**2
     diagonal = 1.0 - a * own
     if not np.all(np.abs(diagonal) > _VANISHING):
         return None
-    L = np.concatenate([a[:, None] * V, p[:, None] * U], axis=1) / diagonal[:, None]
-    turned = matmul(U.T, r[:, None] * V)
-    R = np.concatenate([V, matmul(V, turned.T) - (r * own)[:, None] * U], axis=1)
-    system = matmul(R.T, L)
-    system.flat[:: len(system) + 1] += 1.0
-    begin = (p / diagonal)[:, None] * U
-    *_, z, info = lapack.dgesv(system, matmul(R.T, begin))
+    size = len(left) + U.shape[1]
+    parts = list(blocks(len(U), 4 * size))
+    turned = np.zeros((U.shape[1], len(left)))
+    for part in parts:
+        turned += matmul(U[part].T, r[part, None] * _products(U[part], left, right, twice))
+
+    def factors(part: slice) -> tuple[Array, Array, Array, Array]:
+        """V, L and R over these rows, and what the system is solved for."""
+        some = U[part]
+        V = _products(some, left, right, twice)
+        L = np.concatenate([a[part, None] * V, p[part, None] * some], axis=1) / diagonal[part, None]
+        R = np.concatenate([V, matmul(V, turned.T) - (r * own)[part, None] * some], axis=1)
+        return V, L, R, (p / diagonal)[part, None] * some
+
+    system, begin = np.eye(size), np.zeros((size, U.shape[1]))
+    for part in parts:
+        _, L, R, first = factors(part)
+        system += matmul(R.T, L)
+        begin += matmul(R.T, first)
+    *_, z, info = lapack.dgesv(system, begin)
     if info != 0:
         return None
-    t = begin - matmul(L, np.asarray(z))
-    return -matmul((r[:, None] * U).T, matmul(V, matmul(V.T, t)) - own[:, None] * t)
+    across, along = np.zeros((len(left), U.shape[1])), np.zeros((U.shape[1], U.shape[1]))
+    for part in parts:
+        V, L, _, first = factors(part)
+        t = first - matmul(L, np.asarray(z))
+        across += matmul(V.T, t)
+        along += matmul(((r * own)[part, None] * U[part]).T, t)
+    return along - matmul(turned, across)
+
+
+def _products(U: Array, left: Rows, right: Rows, twice: Array) -> Array:
+    """V (n, r (r + 1)/2) with V Vᵀ = (U Uᵀ)², entry by entry."""
+    return U[:, left] * U[:, right] * twice

@@ -31,22 +31,24 @@ _OCTAVES = 20  # of steps, from half the range of a column down to a millionth o
 _SHARE = 0.05  # of the largest semivariance: a step that is small, and large enough to stand above rounding
 _UNSEEN = 1e-13  # of the prior variance: what rounding may make of no change at all
 _HALVINGS = 45  # of an octave, in its logarithm: to the last digit
-_LEVELS = 256  # of a column whose correlations are worked out, at most
+_LEVELS, _SOME = 256, 64  # of a column whose correlations are all worked out, at most; else between so many
 _PAIRS = 2**16  # of levels and places
 _ROOM, _LEAST = 12, 2  # columns in all, up to which trees find neighbours; of levels, at least
 _FLAT = 1e-9  # of the largest eigenvalue: a direction in which levels do not differ
+_KEPT = 0.9  # of the distances' squares: with less in the columns that there is room for, levels stand in a line
 
 
 class Metric(NamedTuple):
-    """Places as points whose distances are the kernel's: a scale for each column (D,), and for columns of levels the
-    values (L,) with a point each (L, Q)."""
+    """Places as points whose distances are the kernel's: a scale for each column (D,), 0 where it is not seen, and for
+    columns of levels the values (L,) with a point each (L, Q)."""
 
     scales: Array
     levels: dict[int, tuple[Array, Array]]
 
     def __call__(self, X: Array) -> Array:
-        """(N, D) -> (N, D + Q …); a level that was not there to begin with is in the middle of the others."""
-        columns = [X * self.scales]
+        """(N, D) -> (N, columns seen + Q …); a level that was not there before is in the middle of others."""
+        seen = self.scales > 0.0
+        columns = [X[:, seen] * self.scales[seen]]
         for d, (values, points) in self.levels.items():
             at = np.minimum(values.searchsorted(X[:, d]), len(values) - 1)
             columns.append(np.where((values[at] == X[:, d])[:, None], points[at], 0.0))
@@ -68,10 +70,15 @@ def metric_of(kernel: Kernel, X: Array) -> Metric:
     between, curves = kernel.between(tuple(range(X.shape[1]))), _curves(kernel, X)
     scales = _scales(curves, X.shape[1])
     found = {d: np.unique(X[:, d]) for d in range(X.shape[1]) if d not in between}
-    several = {d: values for d, values in found.items() if 1 < len(values) <= _LEVELS}
-    room = max(_LEAST, (_ROOM - X.shape[1]) // max(len(several), 1))
-    apart = {d: _distances(kernel, X, d, values, curves, scales) for d, values in several.items()}
-    return Metric(scales, {d: (several[d], _points(apart[d], room)) for d in apart if apart[d].any()})
+    several = {d: values for d, values in found.items() if len(values) > 1}
+    room = max(_LEAST, (_ROOM - int(np.sum(scales > 0.0))) // max(len(several), 1))
+    levels = {}
+    for d, values in several.items():
+        some = values if len(values) <= _LEVELS else values[np.linspace(0, len(values) - 1, _SOME).astype(np.intp)]
+        apart = _distances(kernel, X, d, some, curves, scales)
+        if apart.any():
+            levels[d] = values, _points(apart, room) if len(some) == len(values) else _line(len(values), apart)
+    return Metric(scales, levels)
 
 
 def points_of(kernel: Kernel, X: Array) -> Array:
@@ -99,12 +106,21 @@ def _distances(kernel: Kernel, X: Array, d: int, values: Array, curves: Curves, 
     return out
 
 
+def _line(count: int, distances: Array) -> Array:
+    """Points (count, 1) on a line around 0, of which neighbours are as far apart as levels mostly are."""
+    usual = float(np.median(distances[np.triu_indices(len(distances), 1)]))
+    return np.asarray(usual * (np.arange(count) - 0.5 * (count - 1))[:, None], dtype=float)
+
+
 def _points(distances: Array, most: int) -> Array:
-    """Points (L, Q), Q at most so many, that lie about so far apart, around 0."""
+    """Points (L, Q), Q at most so many, that lie about so far apart, around 0. Many levels of which none is nearer to
+    another have no such points: on a line they are kept apart, the most alike next to each other."""
     squares = distances**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
     kept = np.flatnonzero(values > _FLAT * values[-1])[::-1][:most]
+    if values[kept].sum() < _KEPT * np.maximum(values, 0.0).sum():
+        return _line(len(distances), distances)[np.argsort(np.argsort(vectors[:, -1], kind="stable"), kind="stable")]
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
