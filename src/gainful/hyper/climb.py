@@ -42,8 +42,8 @@ _CLOSEST = 1.0 - 1e-6  # a correlation: nearer to one, two functions are the sam
 _SLOW = 1e-3  # nats: two steps that gain no more, below the end of another start, and this one is given up
 _RAISED, _RAISE = 8, 1.0  # how often, and by how much in theta, a noise is raised where a search cannot begin
 _SAME = 1e-9  # of an evidence: an engine has chosen the same again
-_UNSEEN = 1e-4  # nats for each answer: a deviation that is off by a ten-thousandth
-_CHOICES = 8  # at most, of what an engine keeps to in a search
+_UNSEEN = 3e-4  # nats for each answer: a deviation that is off by as much of itself
+_CHOICES = 3  # at most, of what an engine keeps to in a search
 _MEASURED = 20.0  # a box is ten standard deviations of the prior either way; one of them is the unit
 
 
