@@ -146,7 +146,8 @@ def test_neighbours_and_points_are_chosen_by_what_was_found_not_by_where_a_searc
     found = gf.fit(gp, data, starts=1, inference=engine)
     assert found.converged
     assert found.log_density > there - (3.0 if isinstance(engine, gf.Vecchia) else 30.0)
-    assert found.log_density == pytest.approx(given.log_density(found.theta)[0], abs=0.5)
+    anew = given.log_density(found.theta)[0]  # of what would be chosen there, a nat or two from what was kept
+    assert found.log_density == pytest.approx(anew, abs=3.0)
 
 
 class Keeping:
