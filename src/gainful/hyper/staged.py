@@ -41,6 +41,7 @@ _TIMES = 4  # as many answers in a stage as in the one before, at most
 _ENOUGH = 1e-6  # of log p(answers, theta): two steps that gain no more end the first stage
 _LEFT, _LAST = 0.3, 0.03  # nats to be gained, at which a later stage ends, and the last
 _STEPS = 40  # at most, in a later stage
+_BETTER = 1.0  # nats, by which it has to end higher there than from where the search is
 _ABOUT = 12  # steps, after which a search on few answers knows about where to go on
 _PART = 1000  # answers next to each other, at most, on which shorter lengthscales are tried
 _APART = 0.02  # of a unit: slopes so far apart are differenced
@@ -105,7 +106,9 @@ def _closer(problem: Problem, theta: Array, rng: np.random.Generator) -> Array |
     best = int(np.argmax(densities))
     if not densities[best] > densities[0] + _LEFT:
         return None
-    return climb(part, [some[best - 1][problem.free]], _ENOUGH, _ABOUT)[0][1]
+    # A part has an end of its own, which a search from theta may come to as well.
+    here, closer = (climb(part, [begin[problem.free]], _ENOUGH, _ABOUT)[0] for begin in (theta, some[best - 1]))
+    return closer[1] if closer[0] > here[0] + _BETTER else None
 
 
 def _counts(N: int) -> list[int]:
